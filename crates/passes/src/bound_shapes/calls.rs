@@ -270,6 +270,10 @@ impl<'g> Walk<'g> {
         if !self.graph.is_at_most(k, n) {
             return Err("a `k` that may be above the length of the axis");
         }
+        // A `k` below 1 stands for all.
+        if !self.graph.is_0_only_with(k, n) {
+            return Err("a `k` that may be 0");
+        }
         let fill = if call.is("is_ascend") { Fill::Last } else { Fill::Lowest };
         let filled = self.graph.filled(data, |at| at == axis, fill)?;
         let mut attrs = call.attrs.clone();
@@ -336,9 +340,18 @@ impl<'g> Walk<'g> {
             def if is_one_of(def, &[&PROD, &ALL]) => Fill::One,
             _ => Fill::Zero,
         };
-        let filled = self.graph.filled(data, |axis| of[axis], fill)?;
+        let fails = if call.is_of(&[&MAX, &MIN]) { self.is_of_nothing(call, data, &of)? } else { Number::ZERO };
+        let filled = self.graph.filled_unless(data, |axis| of[axis], fill, fails)?;
         let expr = self.graph.call_with(call.def, &[filled], call.attrs.clone())?;
         Ok(Padded::new(expr, &Self::reduced_dims(call, data, &of)))
+    }
+
+    /// Whether a run chooses among no elements, which fails.
+    fn is_of_nothing(&mut self, call: &Call, data: &Padded, of: &[bool]) -> Result<Number, Why> {
+        let dims: Vec<Number> = data.dims.iter().zip(of).filter(|(_, of)| **of).map(|(&dim, _)| dim).collect();
+        let n = self.graph.product(&dims)?;
+        let is_empty = self.graph.arith(Arith::Equal, n, Number::ZERO)?;
+        self.graph.arith(Arith::Mul, is_empty, call.reached)
     }
 
     /// The first of equal elements is found, and what does not count lies behind.
@@ -350,7 +363,8 @@ impl<'g> Walk<'g> {
             return Err(NO_RULE);
         }
         let fill = if call.is_of(&[&ARGMAX]) { Fill::Lowest } else { Fill::Highest };
-        let filled = self.graph.filled(data, |axis| of[axis], fill)?;
+        let fails = self.is_of_nothing(call, data, &of)?;
+        let filled = self.graph.filled_unless(data, |axis| of[axis], fill, fails)?;
         let expr = self.graph.call_with(call.def, &[filled], call.attrs.clone())?;
         Ok(Padded::new(expr, &Self::reduced_dims(call, data, &of)))
     }
@@ -368,8 +382,8 @@ impl<'g> Walk<'g> {
         Ok(Padded::new(expr, &dims))
     }
 
-    /// Updates that do not count go to a position behind the axis, which is left out again. An index between the end of the axis and
-    /// its room traps, as one beyond both.
+    /// Updates that do not count go to a position behind the axis, which is left out again. An index outside of the axis traps,
+    /// though it may be inside of the room.
     fn scatter(&mut self, call: &Call) -> Result<Padded, Why> {
         let [data, indices, updates] = [call.tensor(0)?, call.tensor(1)?, call.tensor(2)?];
         let axis = call.axis("axis", data.rank())?;
@@ -379,19 +393,18 @@ impl<'g> Walk<'g> {
         }
         let n = data.dims[axis];
         let graph = &mut self.graph;
-        let dtype = graph.dtype(indices)?;
+        let (at, dtype) = graph.indices(indices)?;
         let mut with_room = room(&data.dims);
         with_room[axis] += 1;
         let extended = graph.fit(data.expr, &with_room)?;
         let (zero, length) = (graph.scalar_of(Number::ZERO, dtype)?, graph.scalar_of(n, dtype)?);
-        let from_end = graph.call(&ADD, &[indices.expr, length], &[])?;
-        let is_below = graph.call(&LESS, &[indices.expr, zero], &[])?;
-        let mut to = graph.call(&WHERE, &[is_below, from_end, indices.expr], &[])?;
-        if n.is_live() {
-            let beyond = graph.scalar_of(Number::known(n.high + 1), dtype)?;
-            let is_within = graph.call(&LESS, &[to, length], &[])?;
-            to = graph.call(&WHERE, &[is_within, to, beyond], &[])?;
-        }
+        let beyond = graph.scalar_of(Number::known(n.high + 1), dtype)?;
+        let from_end = graph.call(&ADD, &[at, length], &[])?;
+        let is_negative = graph.call(&LESS, &[at, zero], &[])?;
+        let at = graph.call(&WHERE, &[is_negative, from_end, at], &[])?;
+        let is_before = graph.call(&LESS, &[at, zero], &[])?;
+        let at = graph.call(&WHERE, &[is_before, beyond, at], &[])?;
+        let mut to = graph.within(at, length, beyond)?;
         if let Some(mask) = graph.mask(&indices.dims, |_| true)? {
             let behind = graph.scalar_of(Number::known(n.high), dtype)?;
             to = graph.call(&WHERE, &[mask, to, behind], &[])?;

@@ -7,7 +7,7 @@
 //! open, the dimensions of each follow, as vectors of int64.
 //!
 //! The rewrite is sound because what counts is computed from what counts alone, and by the same operators, which trap where they did.
-//! Both branches of an `if` are computed, so operators that may trap are refused in them.
+//! Both branches of an `if` are computed, so operators that trap whatever the branch are refused in them.
 //!
 //! Does not rewrite loops and data types, sizes that data gives as numbers (a `k` that is an input), and operators without a rule
 //! here.
@@ -47,8 +47,12 @@ pub fn bound_shapes(module: &mut Module, cx: &PassCx, func: FuncId) -> Result<Ve
     };
     let lets = order.iter().filter_map(let_value).collect();
     let regions = Regions::of(module, &module.post_order(&module.roots()));
-    let home = regions.home(regions.region(body));
-    let mut walk = Walk { graph: Graph::new(module, cx), values: FxHashMap::default(), lets, regions, home };
+    let mut branches = FxHashMap::default();
+    for &expr in order.iter().filter(|&&expr| matches!(module.exprs[expr].kind, ExprKind::If { .. })) {
+        let branch = |at: usize| Some((regions.home(regions.inside(expr, at)?), (expr, at == 0)));
+        branches.extend([0, 1].into_iter().filter_map(branch));
+    }
+    let mut walk = Walk { graph: Graph::new(module, cx), values: FxHashMap::default(), lets, regions, branches };
     for expr in order {
         walk.graph.span = walk.graph.module.exprs[expr].span;
         if let Some(value) = walk.visit(expr).map_err(|why| (expr, why))? {
@@ -97,12 +101,11 @@ impl Walk<'_> {
         let values = operands.iter().map(|&arg| self.get(arg)).collect::<Result<Vec<_>, _>>()?;
         let ty = self.graph.module.ty(expr);
         let attrs = self.graph.module.call_attrs(expr).to_vec();
-        let call = Call { def, attrs, args: values, ty };
+        let call = Call { def, attrs, args: values, reached: self.reached(expr)?, ty };
         if def.random {
             return Err("an operator that draws random numbers");
         }
-        let in_branch = self.regions.home(self.regions.region(expr)) != self.home;
-        if in_branch && calls::may_trap(&call, &self.graph) {
+        if call.reached.is_live() && calls::may_trap(&call, &self.graph) {
             return Err("an operator that may trap, in a branch");
         }
         if let Some(numbers) = self.numbers(&call)? {
@@ -129,14 +132,8 @@ impl Walk<'_> {
     }
 
     fn either_tensor(&mut self, cond: &Padded, a: &Padded, b: &Padded) -> Result<Padded, Why> {
+        let number = self.truth(cond)?;
         let graph = &mut self.graph;
-        let number = match cond.numbers.as_deref() {
-            Some(&[number]) => number,
-            _ => {
-                let wide = graph.cast(cond.expr, DType::I64)?;
-                graph.number(wide, 0, 1)
-            }
-        };
         if let Some(value) = number.value() {
             return Ok(if value != 0 { a.clone() } else { b.clone() });
         }

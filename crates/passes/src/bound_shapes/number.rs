@@ -106,6 +106,8 @@ pub(super) struct Memo {
     pub(super) masks: FxHashMap<(Vec<Number>, Vec<bool>), ExprId>,
     /// The positions of what is true of a mask, and their number.
     pub(super) places: FxHashMap<ExprId, (ExprId, Number)>,
+    /// Conditions as numbers.
+    pub(super) truths: FxHashMap<ExprId, Number>,
 }
 
 /// The program that is being made.
@@ -205,6 +207,13 @@ impl<'a> Graph<'a> {
             || matches!(of(a), Some((Arith::Min, x, y)) if self.is_at_most(x, b) || self.is_at_most(y, b))
             || matches!(of(b), Some((Arith::Max, x, y)) if self.is_at_most(a, x) || self.is_at_most(a, y))
             || matches!(of(a), Some((Arith::Sub, x, y)) if y.low >= 0 && self.is_at_most(x, b))
+    }
+
+    /// Whether it is certain that `a`, which is not negative, is 0 only if `b` is.
+    pub(super) fn is_0_only_with(&self, a: Number, b: Number) -> bool {
+        let part = a.expr.and_then(|expr| self.parts.get(&expr).copied());
+        let both = |x: Number, y: Number| self.is_0_only_with(x, b) && self.is_0_only_with(y, b);
+        a == b || a.low >= 1 || matches!(part, Some((Arith::Min, x, y)) if both(x, y))
     }
 
     /// `a` where a condition is not 0, else `b`.

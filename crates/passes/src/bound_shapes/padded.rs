@@ -117,15 +117,28 @@ impl Graph<'_> {
 
     /// The tensor with a value in place of what does not count along some axes.
     pub(super) fn filled(&mut self, x: &Padded, axes: impl Fn(usize) -> bool, fill: Fill) -> Result<ExprId, Why> {
-        let dtype = self.dtype(x)?;
-        match self.mask(&x.dims, axes)? {
-            None => Ok(x.expr),
-            Some(mask) => {
-                let value = fill.of(dtype).ok_or("a tensor of neither numbers nor bools")?;
-                let value = self.constant(value);
-                self.call(&WHERE, &[mask, x.expr, value], &[])
+        self.filled_unless(x, axes, fill, Number::ZERO)
+    }
+
+    /// As [`Graph::filled`], for an operator that fails where a number is not 0: a read behind the end traps in its place.
+    pub(super) fn filled_unless(
+        &mut self,
+        x: &Padded,
+        axes: impl Fn(usize) -> bool,
+        fill: Fill,
+        fails: Number,
+    ) -> Result<ExprId, Why> {
+        let Some(mask) = self.mask(&x.dims, axes)? else { return Ok(x.expr) };
+        let value = fill.of(self.dtype(x)?).ok_or("a tensor of neither numbers nor bools")?;
+        let value = self.constant(value);
+        let value = match fails.value() {
+            Some(0) => value,
+            _ => {
+                let (one, at) = (self.reshape(value, &[1])?, self.scalar_of(fails, DType::I32)?);
+                self.call(&TAKE, &[one, at], &[("axis", AttrValue::int(0)), ("mode", AttrValue::str("fast"))])?
             }
-        }
+        };
+        self.call(&WHERE, &[mask, x.expr, value], &[])
     }
 
     pub(super) fn dtype(&self, x: &Padded) -> Result<DType, Why> {
@@ -259,6 +272,19 @@ impl Graph<'_> {
         self.reshape(flat.expr, &room(&x.dims))
     }
 
+    /// Indices in a dtype that holds them and every position.
+    pub(super) fn indices(&mut self, x: &Padded) -> Result<(ExprId, DType), Why> {
+        let fits = [DType::BOOL, DType::I8, DType::I16, DType::I32, DType::U8, DType::U16].contains(&self.dtype(x)?);
+        let dtype = if fits { DType::I32 } else { DType::I64 };
+        Ok((self.cast(x.expr, dtype)?, dtype))
+    }
+
+    /// Positions that are below lengths, others beyond the end of the room, so that they trap there.
+    pub(super) fn within(&mut self, at: ExprId, lengths: ExprId, beyond: ExprId) -> Result<ExprId, Why> {
+        let is_within = self.call(&LESS, &[at, lengths], &[])?;
+        self.call(&WHERE, &[is_within, at, beyond], &[])
+    }
+
     /// A fresh dimension no smaller than 0.
     pub(super) fn at_least_0(&mut self, number: Number) -> Result<Number, Why> {
         self.arith(Arith::Max, number, Number::ZERO)
@@ -286,22 +312,17 @@ pub(super) enum Fill {
 
 impl Fill {
     fn of(self, dtype: DType) -> Option<Tensor> {
-        let float = matches!(dtype.code, DTypeCode::Float | DTypeCode::BFloat);
-        let bits = dtype.bits.min(64);
-        let signed = dtype.code == DTypeCode::Int;
-        let (low, high) = match (dtype == DType::BOOL, signed) {
-            (true, _) => (0, 1),
-            (_, true) => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-            (_, false) => (0, (1i128 << bits) - 1),
+        let is_float = matches!(dtype.code, DTypeCode::Float | DTypeCode::BFloat);
+        // Integers are as near to infinity as they can be.
+        let value = match self {
+            Fill::Zero => 0.0,
+            Fill::One => 1.0,
+            // A bool is true unless it is 0.
+            Fill::Lowest if dtype == DType::BOOL => 0.0,
+            Fill::Lowest => f64::NEG_INFINITY,
+            Fill::Last if is_float => f64::NAN,
+            Fill::Highest | Fill::Last => f64::INFINITY,
         };
-        match self {
-            Fill::Zero => Tensor::full(dtype, &[], 0.0),
-            Fill::One => Tensor::full(dtype, &[], 1.0),
-            Fill::Lowest if float => Tensor::full(dtype, &[], f64::NEG_INFINITY),
-            Fill::Highest if float => Tensor::full(dtype, &[], f64::INFINITY),
-            Fill::Last if float => Tensor::full(dtype, &[], f64::NAN),
-            Fill::Lowest => Tensor::full(dtype, &[], low as f64),
-            Fill::Highest | Fill::Last => Tensor::full(dtype, &[], high as f64),
-        }
+        Tensor::full(dtype, &[], value)
     }
 }

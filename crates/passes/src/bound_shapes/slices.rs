@@ -7,7 +7,7 @@ use crate::build;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 use relayc_ir::{AttrValue, ExprId};
-use relayc_ops::declarations::{ADD, CONCATENATE, FLOOR_MOD, LESS, MINIMUM, MULTIPLY, TAKE, WHERE};
+use relayc_ops::declarations::{ADD, CONCATENATE, FLOOR_MOD, MAXIMUM, MINIMUM, MULTIPLY, TAKE, WHERE};
 
 impl Walk<'_> {
     pub(super) fn reshape(&mut self, call: &Call) -> Result<Padded, Why> {
@@ -170,37 +170,56 @@ impl Walk<'_> {
             None => (self.graph.flat(data)?, 0),
         };
         let n = data.dims[axis];
-        let graph = &mut self.graph;
-        let dtype = graph.dtype(indices)?;
         let (mut at, mut mode) = (indices.expr, call.text("mode"));
-        match mode {
-            // What does not count may be any index. One between the end of the axis and its room traps, as one beyond both.
-            "fast" => {
-                if n.is_live() {
-                    let (length, beyond) = (graph.scalar_of(n, dtype)?, graph.scalar_of(Number::known(n.high), dtype)?);
-                    let is_within = graph.call(&LESS, &[at, length], &[])?;
-                    at = graph.call(&WHERE, &[is_within, at, beyond], &[])?;
-                }
-                at = graph.filled(&Padded { expr: at, ..indices.clone() }, |_| true, Fill::Zero)?;
-            }
-            // The room of an axis is longer than the axis.
-            "wrap" if n.is_live() => {
-                let some = graph.arith(Arith::Max, n, Number::ONE)?;
-                let some = graph.scalar_of(some, dtype)?;
-                at = graph.call(&FLOOR_MOD, &[at, some], &[])?;
-                mode = "clip";
-            }
-            _ if n.is_live() => {
-                let last = graph.arith(Arith::Sub, n, Number::ONE)?;
-                let last = graph.scalar_of(last, dtype)?;
-                at = graph.call(&MINIMUM, &[at, last], &[])?;
-            }
-            _ => {}
+        if n.is_live() {
+            at = self.positions_on(call, indices, n)?;
+            mode = "fast";
+        } else if mode == "fast" {
+            // What does not count may be any index.
+            at = self.graph.filled(indices, |_| true, Fill::Zero)?;
         }
+        let graph = &mut self.graph;
         let attrs = [("axis", AttrValue::int(axis as i64)), ("mode", AttrValue::str(mode))];
         let expr = graph.call(&TAKE, &[data.expr, at], &attrs)?;
         let dims = [&data.dims[..axis], &indices.dims, &data.dims[axis + 1..]].concat();
         Ok(Padded::new(expr, &dims))
+    }
+
+    /// The positions on an axis of an open length to which the indices of a `take` lead; one beyond the room where the call fails.
+    fn positions_on(&mut self, call: &Call, indices: &Padded, n: Number) -> Result<ExprId, Why> {
+        let graph = &mut self.graph;
+        let (at, dtype) = graph.indices(indices)?;
+        let mode = call.text("mode");
+        let beyond = graph.scalar_of(Number::known(n.high), dtype)?;
+        let at = match mode {
+            "fast" => {
+                let length = graph.scalar_of(n, dtype)?;
+                graph.within(at, length, beyond)?
+            }
+            "wrap" => {
+                let some = graph.arith(Arith::Max, n, Number::ONE)?;
+                let some = graph.scalar_of(some, dtype)?;
+                graph.call(&FLOOR_MOD, &[at, some], &[])?
+            }
+            _ => {
+                let last = graph.arith(Arith::Sub, n, Number::ONE)?;
+                let (first, last) = (graph.scalar_of(Number::ZERO, dtype)?, graph.scalar_of(last, dtype)?);
+                let at = graph.call(&MINIMUM, &[at, last], &[])?;
+                graph.call(&MAXIMUM, &[at, first], &[])?
+            }
+        };
+        let at = graph.filled(&Padded { expr: at, ..indices.clone() }, |_| true, Fill::Zero)?;
+        // An axis without elements has none for any index.
+        let is_empty = graph.arith(Arith::Equal, n, Number::ZERO)?;
+        let count = graph.product(&indices.dims)?;
+        let has_some = graph.arith(Arith::Less, Number::ZERO, count)?;
+        let fails = graph.arith(Arith::Mul, is_empty, has_some)?;
+        let fails = graph.arith(Arith::Mul, fails, call.reached)?;
+        if mode == "fast" || fails.value() == Some(0) {
+            return Ok(at);
+        }
+        let fails = graph.scalar_of(fails, DType::BOOL)?;
+        graph.call(&WHERE, &[fails, beyond, at], &[])
     }
 
     /// Indices that do not count lead to the first element. Those between the end of an axis and its room trap, as those beyond both.
@@ -215,11 +234,10 @@ impl Walk<'_> {
         let mut at = indices.expr;
         if indexed.iter().any(|dim| dim.is_live()) {
             let shape: Vec<i64> = std::iter::once(n as i64).chain((1..indices.rank()).map(|_| 1)).collect();
-            let dtype = graph.dtype(indices)?;
+            let (all, dtype) = graph.indices(indices)?;
             let ends: Vec<Number> = indexed.iter().map(|dim| Number::known(dim.high)).collect();
             let (lengths, beyond) = (graph.tensor_of(indexed, &shape, dtype)?, graph.tensor_of(&ends, &shape, dtype)?);
-            let is_within = graph.call(&LESS, &[at, lengths], &[])?;
-            at = graph.call(&WHERE, &[is_within, at, beyond], &[])?;
+            at = graph.within(all, lengths, beyond)?;
         }
         let at = graph.filled(&Padded { expr: at, ..indices.clone() }, |_| true, Fill::Zero)?;
         let expr = self.graph.call_with(call.def, &[data.expr, at], call.attrs.clone())?;

@@ -1,6 +1,6 @@
 //! The walk over a function's expressions, and the values that take their places.
 
-use super::number::{Graph, Number, Why};
+use super::number::{Arith, Graph, Number, Why};
 use super::padded::Padded;
 use crate::build::{args, dims, tuple, typed, value_of};
 use crate::regions::{RegionId, Regions};
@@ -28,8 +28,8 @@ pub(super) struct Walk<'a> {
     pub(super) values: FxHashMap<ExprId, Value>,
     pub(super) lets: FxHashMap<VarId, ExprId>,
     pub(super) regions: Regions,
-    /// What is always computed.
-    pub(super) home: RegionId,
+    /// The `if` that each branch is of, and whether the branch is that of a true condition.
+    pub(super) branches: FxHashMap<RegionId, (ExprId, bool)>,
 }
 
 /// A call whose operands have been replaced.
@@ -37,6 +37,8 @@ pub(super) struct Call {
     pub(super) def: &'static OpDef,
     pub(super) attrs: Vec<AttrValue>,
     pub(super) args: Vec<Value>,
+    /// 1 where a run computes it, 0 where it is in a branch that is not taken.
+    pub(super) reached: Number,
     /// The type of the call before.
     pub(super) ty: Ty,
 }
@@ -114,6 +116,39 @@ pub(super) fn leaves<'a>(value: &'a Value, out: &mut Vec<&'a Padded>) {
 }
 
 impl Walk<'_> {
+    /// The branch or the function that an expression is computed in.
+    pub(super) fn home(&self, expr: ExprId) -> RegionId {
+        self.regions.home(self.regions.region(expr))
+    }
+
+    /// 1 where a run computes an expression, 0 where it is in a branch that is not taken.
+    pub(super) fn reached(&mut self, expr: ExprId) -> Result<Number, Why> {
+        let (mut reached, mut home) = (Number::ONE, self.home(expr));
+        while let Some(&(branch, if_true)) = self.branches.get(&home) {
+            let ExprKind::If { cond, .. } = self.graph.module.exprs[branch].kind else { break };
+            let Value::Tensor(cond) = self.get(cond)? else { break };
+            let holds = self.truth(&cond)?;
+            let holds = if if_true { holds } else { self.graph.arith(Arith::Sub, Number::ONE, holds)? };
+            reached = self.graph.arith(Arith::Mul, reached, holds)?;
+            home = self.home(branch);
+        }
+        Ok(reached)
+    }
+
+    /// 1 for a condition that holds, else 0.
+    pub(super) fn truth(&mut self, cond: &Padded) -> Result<Number, Why> {
+        if let Some(&[number]) = cond.numbers.as_deref() {
+            return Ok(number);
+        }
+        if let Some(&known) = self.graph.memo.truths.get(&cond.expr) {
+            return Ok(known);
+        }
+        let wide = self.graph.cast(cond.expr, DType::I64)?;
+        let number = self.graph.number(wide, 0, 1);
+        self.graph.memo.truths.insert(cond.expr, number);
+        Ok(number)
+    }
+
     pub(super) fn get(&self, expr: ExprId) -> Result<Value, Why> {
         self.values.get(&expr).cloned().ok_or("a value that nothing computes")
     }
