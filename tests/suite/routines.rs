@@ -58,6 +58,13 @@ const PROGRAMS: &[&str] = &[
        %0 = split(%l, indices_or_sections=3);
        vision.all_class_non_max_suppression(%b, %s, multiply(%0.0, 20f), abs(%0.1), %0.2, attrs_type_key=\"relay.attrs.AllClassNonMaximumSuppressionAttrs\")
      }",
+    // Boxes far from each other, as detectors move those of each class, and some without an end or at no place.
+    "def @main(%b: Tensor[(1, 3000, 4), float32], %s: Tensor[(1, 1, 3000), float32], %c: Tensor[(1, 3000, 1), float32]) {
+       %0 = round(multiply(%c, 30f));
+       (vision.all_class_non_max_suppression(add(%b, multiply(%0, 1.7f)), %s, 0, 0.1f, -2f, attrs_type_key=\"relay.attrs.AllClassNonMaximumSuppressionAttrs\"),
+        vision.all_class_non_max_suppression(add(%b, log(%0)), %s, 0, 0.1f, -2f, attrs_type_key=\"relay.attrs.AllClassNonMaximumSuppressionAttrs\"),
+        vision.all_class_non_max_suppression(add(%b, exp(multiply(%0, 9f))), %s, 0, 1e-60f64, -2f, attrs_type_key=\"relay.attrs.AllClassNonMaximumSuppressionAttrs\"))
+     }",
 ];
 
 fn tensors(value: Bound) -> Vec<Tensor> {

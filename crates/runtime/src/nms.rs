@@ -1,6 +1,7 @@
 //! Non-maximum suppression: keeps the box with the largest score among overlapping boxes.
 //!
-//! Only boxes that may be kept are sorted. Elements of 16 bits are computed with as float32, as operators do.
+//! Only boxes that may be kept are sorted, and a box is compared with those near it ([`Strips`]): detectors move the boxes of each
+//! class to a place of its own, so most are far away. Elements of 16 bits are computed with as float32, as operators do.
 
 use super::number::{Number, int, widened};
 use super::sort::Key;
@@ -86,7 +87,7 @@ impl AllClassNms {
         // SAFETY: as above.
         let corner = |number: usize, at: usize| unsafe { T::element(operands[0], (image * n + number) * 4 + at, self.corner) };
         // SAFETY: the caller promises the memory.
-        let (keys, mut kept) = unsafe { Boxes::<T>::of(scratch, n) };
+        let keys = unsafe { Boxes::<T>::keys(scratch, n) };
         // A score of -1 stands for a suppressed box, and without an overlap there is none to keep.
         let is_candidate = |&number: &usize| score(number) > T::at(least) && score(number) > -T::ONE;
         let candidates = (0..if overlap > 0.0 { n } else { 0 }).filter(is_candidate);
@@ -94,11 +95,14 @@ impl AllClassNms {
             keys.iter_mut().zip(candidates).map(|(key, number)| *key = T::descending(score(number), number)).count();
         let keys = &mut keys[..n_candidates];
         keys.sort_unstable();
+        let sides_of = |number: usize| sides([0, 1, 2, 3].map(|at| corner(number, at)));
+        // SAFETY: as above.
+        let mut kept = unsafe { Boxes::of(scratch, n, keys.iter().map(|key| sides_of(key.at())), T::at(overlap)) };
         for number in keys.iter().map(|key| key.at()) {
             if most > 0.0 && kept.n as f64 >= most {
                 break;
             }
-            let own = sides([0, 1, 2, 3].map(|at| corner(number, at)));
+            let own = sides_of(number);
             if score(number) <= T::ZERO || !kept.any_overlaps(&own, T::at(overlap)) {
                 // SAFETY: a line has room for all of its boxes.
                 unsafe { self.put(line * n + kept.n, [image, class, number], score(number).to_f32(), operands) };
@@ -204,9 +208,46 @@ fn overlap<T: Real>(a: [T; 5], b: [T; 5]) -> T {
     if all <= T::ZERO { T::ZERO } else { both / all }
 }
 
-/// Kept boxes, by list.
+/// Strips across the first axis, each at least as wide as any box: boxes that overlap begin in the same strip or in neighbours.
+struct Strips<T> {
+    start: T,
+    width: T,
+    /// Where the boxes that begin in each strip are, and where there is room for the next one.
+    begin: [usize; N_STRIPS],
+    end: [usize; N_STRIPS],
+}
+
+/// At most this many strips; what lies beyond the last belongs to it.
+const N_STRIPS: usize = 128;
+
+impl<T: Real> Strips<T> {
+    /// Strips of boxes that overlap by more than nothing if they overlap at all, else a single one.
+    fn new(boxes: impl Iterator<Item = [T; 5]> + Clone, least: T) -> Strips<T> {
+        // A box with a NaN has no area that compares, so it overlaps with none, wherever it is.
+        let start = boxes.clone().fold(T::INFINITY, |start, sides| sides[0].least(start));
+        let widest = boxes.clone().fold(T::ZERO, |widest, sides| (sides[2] - sides[0]).most(widest));
+        // The margin is larger than any error of rounding in `of`.
+        let width = if least > T::ZERO { widest * T::at(1.01) } else { T::INFINITY };
+        let mut strips = Strips { start, width, begin: [0; N_STRIPS], end: [0; N_STRIPS] };
+        boxes.for_each(|sides| strips.end[strips.of(sides[0])] += 1);
+        let mut n = 0;
+        for (begin, end) in strips.begin.iter_mut().zip(&mut strips.end) {
+            n += core::mem::replace(end, n);
+            *begin = *end;
+        }
+        strips
+    }
+
+    /// The strip in which a box begins.
+    fn of(&self, begin: T) -> usize {
+        ((begin - self.start) / self.width).floor().min(N_STRIPS - 1)
+    }
+}
+
+/// Kept boxes, by list and strip.
 struct Boxes<'a, T> {
     lists: [&'a mut [T]; 5],
+    strips: Strips<T>,
     n: usize,
 }
 
@@ -217,35 +258,47 @@ impl<'a, T: Real> Boxes<'a, T> {
     /// Bytes of scratch memory for each box, with its key.
     const BYTES: usize = size_of::<T::Key>() + 5 * size_of::<T>();
 
-    /// Room for `n` keys and as many boxes.
+    /// Room for `n` keys.
     ///
     /// # Safety
-    /// The memory has as many bytes, is aligned for keys, and nobody else uses it.
-    unsafe fn of(scratch: *mut u8, n: usize) -> (&'a mut [T::Key], Boxes<'a, T>) {
+    /// The memory has as many bytes for each, is aligned for keys, and nobody else uses it.
+    unsafe fn keys(scratch: *mut u8, n: usize) -> &'a mut [T::Key] {
+        // SAFETY: as the caller says.
+        unsafe { core::slice::from_raw_parts_mut(scratch.cast(), n) }
+    }
+
+    /// Room for boxes after `n` keys: for those that may be kept, which overlap if they share at least this part.
+    ///
+    /// # Safety
+    /// Like [`Boxes::keys`], and there are at most `n` boxes.
+    unsafe fn of(scratch: *mut u8, n: usize, boxes: impl Iterator<Item = [T; 5]> + Clone, least: T) -> Boxes<'a, T> {
         let lists = scratch.cast::<T::Key>().wrapping_add(n).cast::<T>();
         // SAFETY: as the caller says; keys and lists lie one after the other.
-        unsafe {
-            let keys = core::slice::from_raw_parts_mut(scratch.cast(), n);
-            let lists = core::array::from_fn(|at| core::slice::from_raw_parts_mut(lists.wrapping_add(at * n), n));
-            (keys, Boxes { lists, n: 0 })
-        }
+        let list = |at: usize| unsafe { core::slice::from_raw_parts_mut(lists.wrapping_add(at * n), n) };
+        Boxes { lists: core::array::from_fn(list), strips: Strips::new(boxes, least), n: 0 }
     }
 
     fn push(&mut self, sides: &[T; 5]) {
-        self.lists.iter_mut().zip(sides).for_each(|(list, &side)| list[self.n] = side);
+        let at = &mut self.strips.end[self.strips.of(sides[0])];
+        self.lists.iter_mut().zip(sides).for_each(|(list, &side)| list[*at] = side);
+        *at += 1;
         self.n += 1;
     }
 
     /// Whether any of them overlaps with a box by at least this part.
     fn any_overlaps(&self, other: &[T; 5], least: T) -> bool {
-        (0..self.n).step_by(TOGETHER).any(|begin| {
-            let [x, y, right, bottom, area] = self.lists.each_ref().map(|list| &list[begin..self.n.min(begin + TOGETHER)]);
-            let mut any = false;
-            for ((&x, &y), ((&right, &bottom), &area)) in x.iter().zip(y).zip(right.iter().zip(bottom).zip(area)) {
-                // All of them are looked at, so that the compiler makes vectors of them.
-                any |= overlap([x, y, right, bottom, area], *other) >= least;
-            }
-            any
+        let strip = self.strips.of(other[0]);
+        (strip.saturating_sub(1)..N_STRIPS.min(strip + 2)).any(|strip| {
+            let (first, end) = (self.strips.begin[strip], self.strips.end[strip]);
+            (first..end).step_by(TOGETHER).any(|begin| {
+                let [x, y, right, bottom, area] = self.lists.each_ref().map(|list| &list[begin..end.min(begin + TOGETHER)]);
+                let mut any = false;
+                for ((&x, &y), ((&right, &bottom), &area)) in x.iter().zip(y).zip(right.iter().zip(bottom).zip(area)) {
+                    // All of them are looked at, so that the compiler makes vectors of them.
+                    any |= overlap([x, y, right, bottom, area], *other) >= least;
+                }
+                any
+            })
         })
     }
 }
@@ -256,10 +309,14 @@ trait Real:
 {
     const ZERO: Self;
     const ONE: Self;
+    const INFINITY: Self;
     type Key: Key;
 
     fn at(value: f64) -> Self;
     fn to_f32(self) -> f32;
+
+    /// The number of whole ones in it; 0 for a NaN and below 0.
+    fn floor(self) -> usize;
 
     /// The key of a score that is no NaN, and its position: a larger score comes first, and equal scores keep their order.
     fn descending(self, at: usize) -> Self::Key;
@@ -286,6 +343,7 @@ macro_rules! real {
         impl Real for $float {
             const ZERO: $float = 0.0;
             const ONE: $float = 1.0;
+            const INFINITY: $float = <$float>::INFINITY;
             type Key = $key;
 
             fn at(value: f64) -> $float {
@@ -294,6 +352,10 @@ macro_rules! real {
 
             fn to_f32(self) -> f32 {
                 self as f32
+            }
+
+            fn floor(self) -> usize {
+                self as usize
             }
 
             fn descending(self, at: usize) -> $key {
