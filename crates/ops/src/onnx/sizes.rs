@@ -44,7 +44,8 @@ impl Sizes {
 impl OnnxCx<'_> {
     /// One dimension of a value, a vector of one int64.
     pub(crate) fn length(&mut self, value: ValueId, axis: usize) -> ValueId {
-        if let Ok(number) = self.dim(value, axis) {
+        let dims = self.graph.values[value].ty.as_ref().map(|(dims, _)| dims);
+        if let Some(number) = dims.and_then(|dims| dims[axis].value()) {
             return self.ints("length", &[number]);
         }
         let at = i64::try_from(axis).unwrap_or(i64::MAX);

@@ -1,6 +1,6 @@
 //! Exports resizing to ONNX: for floats, and for other dtypes if no element is interpolated.
 
-use super::{RESIZE1D, RESIZE2D, RESIZE3D, Resize, Sampling};
+use super::{DYN_RESIZE2D, RESIZE1D, RESIZE2D, RESIZE3D, Resize, Sampling};
 use crate::prelude::*;
 use relayc_ir::types::dims_of;
 
@@ -8,6 +8,7 @@ pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (RESIZE1D.name, Onnx::Sized(|cx| resize_onnx(cx, "NCW"))),
     (RESIZE2D.name, Onnx::Sized(|cx| resize_onnx(cx, "NCHW"))),
     (RESIZE3D.name, Onnx::Sized(|cx| resize_onnx(cx, "NCDHW"))),
+    (DYN_RESIZE2D.name, Onnx::Sized(dyn_resize2d_onnx)),
 ];
 
 fn resize_onnx(cx: &mut OnnxCx, letters: &'static str) -> OnnxResult {
@@ -15,12 +16,28 @@ fn resize_onnx(cx: &mut OnnxCx, letters: &'static str) -> OnnxResult {
     resized_onnx(cx, (&resize.layout, letters), &resize.sampling, resize.roi.as_deref())
 }
 
+fn dyn_resize2d_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let Resize { layout, sampling, .. } = Resize::of("NCHW", cx.attrs);
+    if sampling.ends {
+        return Err("a region of the data that is an operand".into());
+    }
+    let size = cx.tensor(1);
+    let size = cx.cast(size, cx.dtype(size), DType::I64)?;
+    resized_to_onnx(cx, (&layout, "NCHW"), &sampling, None, Some(size))
+}
+
 /// Resizes operand 0 to the result's shape. `letters` are all axes, the resized ones last.
-pub(crate) fn resized_onnx(
+pub(crate) fn resized_onnx(cx: &mut OnnxCx, axes: (&str, &str), sampling: &Sampling, roi: Option<&[f64]>) -> OnnxResult {
+    resized_to_onnx(cx, axes, sampling, roi, None)
+}
+
+/// As [`resized_onnx`], to sizes of the resized axes that are a vector of int64.
+fn resized_to_onnx(
     cx: &mut OnnxCx,
     (layout, letters): (&str, &str),
     sampling: &Sampling,
     roi: Option<&[f64]>,
+    size: Option<ValueId>,
 ) -> OnnxResult {
     let order = Layout::parse(layout).ok().and_then(|read| read.order(letters)).ok_or_else(|| format!("the layout {layout}"))?;
     let back: Vec<usize> = (0..order.len()).map(|at| order.iter().position(|&axis| axis == at).unwrap_or(at)).collect();
@@ -41,7 +58,15 @@ pub(crate) fn resized_onnx(
     }
     let rounding = rounding(sampling, &from[2..], &to[2..])?;
     let data = cx.transposed(data, &order);
-    let sizes = cx.dims("sizes", &to)?;
+    // The other axes keep their sizes, whatever they are.
+    let sizes = match size {
+        None if dims_of(&to[..2]).is_some() => cx.dims("sizes", &to)?,
+        _ => {
+            let [batch, channels] = [0, 1].map(|axis| cx.length(data, axis));
+            let size = size.map_or_else(|| cx.dims("sizes", &to[2..]), Ok)?;
+            cx.node("Concat", &[batch, channels, size]).int("axis", 0).one()
+        }
+    };
     let roi = sampling.ends.then(|| {
         let share = |at: usize| roi.and_then(|roi| roi.get(at)).map_or(0.0, |&value| value as f32);
         let n = letters.len() - 2;
