@@ -6,6 +6,7 @@
 
 mod control;
 mod docs;
+mod fused;
 mod import;
 mod names;
 mod nodes;

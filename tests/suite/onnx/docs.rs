@@ -34,6 +34,8 @@ model is read back and run beside the program on random inputs; if they differ, 
 - All nodes that cannot be imported are reported at once, and nothing is written. With `--keep-going` their results become inputs of
   the program.
 - Functions of the model are inlined.
+- Models that ONNX Runtime has optimized or quantized are read too: its own operators, of the domain `com.microsoft`, are in the table
+  below.
 - An `If` with a known condition becomes its branch, any other an `if`.
 - `LSTM`, `GRU` and `RNN` are written out step by step; where only a run knows the length, a function makes one step and calls itself.
 - A `Scan` is unrolled; its length must be known. A `Loop` of up to 64 iterations is unrolled if their number is known; any other

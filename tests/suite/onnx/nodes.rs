@@ -24,7 +24,7 @@ use In::{Bytes, Data, Floats, Ints, Missing};
 pub(super) const F32: i32 = 1;
 const U8: i32 = 2;
 const I8: i32 = 3;
-const I32: i32 = 6;
+pub(super) const I32: i32 = 6;
 pub(super) const I64: i32 = 7;
 pub(super) const BOOL: i32 = 9;
 
@@ -42,6 +42,10 @@ pub(super) fn ints(name: &str, values: &[i64]) -> AttributeProto {
 
 pub(super) fn float(name: &str, value: f32) -> AttributeProto {
     AttributeProto { f: Some(value), ..attribute(name, attribute_type::FLOAT) }
+}
+
+pub(super) fn floats(name: &str, values: &[f32]) -> AttributeProto {
+    AttributeProto { floats: values.to_vec(), ..attribute(name, attribute_type::FLOATS) }
 }
 
 pub(super) fn text(name: &str, value: &str) -> AttributeProto {
@@ -106,7 +110,7 @@ pub(super) fn imported(bytes: Vec<u8>) -> Outcome {
 }
 
 /// Requires `@main` of the imported node to give what the line says.
-fn gives(kind: &str, opset: i64, attributes: &[AttributeProto], operands: &[In], n_results: usize, line: &str) {
+pub(super) fn gives(kind: &str, opset: i64, attributes: &[AttributeProto], operands: &[In], n_results: usize, line: &str) {
     let outcome = imported(model(kind, opset, attributes, operands, n_results));
     let Some(imported) = outcome.imported else { panic!("{kind}: {:#?}", outcome.diagnostics) };
     let program = check_text(kind, &imported.text, Phase::Main);
@@ -116,7 +120,7 @@ fn gives(kind: &str, opset: i64, attributes: &[AttributeProto], operands: &[In],
 }
 
 /// Requires the node to be refused, with a word of the reason.
-fn refused(kind: &str, opset: i64, attributes: &[AttributeProto], operands: &[In], reason: &str) {
+pub(super) fn refused(kind: &str, opset: i64, attributes: &[AttributeProto], operands: &[In], reason: &str) {
     refused_of(kind, opset, attributes, operands, 1, reason);
 }
 

@@ -26,7 +26,7 @@ fn by_heads(cx: &mut Cx, x: Val, name: &'static str) -> Result<(Val, Heads)> {
 }
 
 /// One of `n` equal parts of a number.
-fn part(whole: i64, n: i64) -> Result<i64> {
+pub(super) fn part(whole: i64, n: i64) -> Result<i64> {
     let part = whole.checked_div(n).filter(|part| n > 0 && part.saturating_mul(n) == whole);
     part.ok_or_else(|| Refusal::wrong(format!("{whole} in {n} equal parts")))
 }
@@ -137,38 +137,38 @@ fn weights(cx: &mut Cx, scores: Val) -> Result {
     cx.b.formula(most, select(call2("equal", most, f64::NEG_INFINITY), 0.0, shares))
 }
 
-/// Rotates pairs of numbers by the angles of their positions: `(cos x - sin y, sin x + cos y)`.
-fn rotary(cx: &mut Cx) -> Results {
-    let x = cx.input(0)?;
+/// Which numbers of each head are turned, and where the heads are.
+pub(super) struct Turn {
+    /// The number of heads in the last of three axes.
+    pub(super) n_heads: i64,
+    /// How many numbers of each head are turned; 0 for all.
+    pub(super) turned: i64,
+    /// Whether both numbers of a pair lie side by side, or half of them apart.
+    pub(super) together: bool,
+}
+
+/// Rotates pairs of numbers by the angles of their positions: `(cos x - sin y, sin x + cos y)`. Both tables have a row for each
+/// position of each element of the batch.
+pub(super) fn turned(cx: &mut Cx, x: Val, turn: &Turn, tables: [Val; 2]) -> Result {
     let packed = cx.rank(x)? == 3;
     let (apart, heads_axis) = match cx.rank(x)? {
         4 => (x, 1),
         3 => {
-            let n = cx.required_int("num_heads")?;
-            let size = part(cx.size(x, 2)?, n)?;
-            (cx.reshape_behind(x, 2, &[n, size])?, 2)
+            let size = part(cx.size(x, 2)?, turn.n_heads)?;
+            (cx.reshape_behind(x, 2, &[turn.n_heads, size])?, 2)
         }
         _ => return Err(Refusal::wrong("an operand that has neither three axes nor four")),
     };
     let size = cx.size(apart, 3)?;
-    let turned = Some(cx.int("rotary_embedding_dim", 0)?).filter(|&n| n != 0).unwrap_or(size);
+    let turned = Some(turn.turned).filter(|&n| n != 0).unwrap_or(size);
     let half = part(turned, 2)?;
     if turned > size {
         return Err(Refusal::wrong(format!("{turned} numbers of {size} are turned")));
     }
-    let angle = |cx: &mut Cx, index: usize| -> Result {
-        let table = cx.input(index)?;
-        let of_each = match cx.opt(3) {
-            Some(at) => cx.call("take", &[table, at], &[("axis", int(0)), ("mode", AttrValue::str("fast"))])?,
-            None => table,
-        };
-        cx.expand_dims(of_each, heads_axis, 1)
-    };
-    let (cos, sin) = (angle(cx, 1)?, angle(cx, 2)?);
-    // Both numbers of a pair lie side by side, or a half apart.
-    let together = cx.flag("interleaved", false)?;
+    let [cos, sin] = tables.map(|table| cx.expand_dims(table, heads_axis, 1));
+    let (cos, sin) = (cos?, sin?);
     let moved = cx.slice(apart, 3, 0, turned)?;
-    let (pairs, axis) = if together { ([half, 2], 4) } else { ([2, half], 3) };
+    let (pairs, axis) = if turn.together { ([half, 2], 4) } else { ([2, half], 3) };
     let pairs = cx.reshape_behind(moved, 3, &pairs)?;
     let (first, second) = (cx.at(pairs, 0, axis)?, cx.at(pairs, 1, axis)?);
     let cross = |cx: &mut Cx, op: &str, f: Val, g: Val| -> Result {
@@ -180,7 +180,23 @@ fn rotary(cx: &mut Cx) -> Results {
     let moved = cx.reshape_behind(both, 3, &[turned])?;
     let rest = cx.slice(apart, 3, turned, size)?;
     let all = if turned == size { moved } else { cx.concatenate(&[moved, rest], 3)? };
-    one(if packed { cx.reshape_behind(all, 2, &[-1])? } else { all })
+    if packed { cx.reshape_behind(all, 2, &[-1]) } else { Ok(all) }
+}
+
+/// The rows of a table at positions.
+pub(super) fn rows_at(cx: &mut Cx, table: Val, at: Val) -> Result {
+    cx.call("take", &[table, at], &[("axis", int(0)), ("mode", AttrValue::str("fast"))])
+}
+
+fn rotary(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let n_heads = if cx.rank(x)? == 3 { cx.required_int("num_heads")? } else { cx.int("num_heads", 0)? };
+    let turn = Turn { n_heads, turned: cx.int("rotary_embedding_dim", 0)?, together: cx.flag("interleaved", false)? };
+    let mut tables = [cx.input(1)?, cx.input(2)?];
+    if let Some(at) = cx.opt(3) {
+        tables = [rows_at(cx, tables[0], at)?, rows_at(cx, tables[1], at)?];
+    }
+    one(turned(cx, x, &turn, tables)?)
 }
 
 /// Writes numbers into a cache along an axis, starting at a separate position for each element of the batch.

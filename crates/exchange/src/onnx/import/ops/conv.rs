@@ -7,7 +7,7 @@ use super::window::{n_spatial, window};
 use super::{Converter, op};
 use relayc_ir::AttrValue;
 
-fn conv(cx: &mut Cx) -> Results {
+pub(super) fn conv(cx: &mut Cx) -> Results {
     let (x, weight) = (cx.input(0)?, cx.input(1)?);
     let out = convolve(cx, x, weight)?;
     Ok(vec![match cx.opt(2) {

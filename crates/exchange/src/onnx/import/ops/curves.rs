@@ -4,17 +4,17 @@ use super::super::formula::{Formula, call, call2, clip as clipped, select};
 use super::building_blocks::*;
 use super::{Converter, op};
 
-fn map(cx: &mut Cx, f: fn(Val) -> Formula) -> Results {
+pub(super) fn map(cx: &mut Cx, f: fn(Val) -> Formula) -> Results {
     let x = cx.input(0)?;
     one(cx.b.formula(x, f(x))?)
 }
 
-fn with_alpha(cx: &mut Cx, default: f32, f: fn(Val, f64) -> Formula) -> Results {
+pub(super) fn with_alpha(cx: &mut Cx, default: f32, f: fn(Val, f64) -> Formula) -> Results {
     let (x, alpha) = (cx.input(0)?, cx.float("alpha", default)?);
     one(cx.b.formula(x, f(x, alpha))?)
 }
 
-fn swish(x: Val, alpha: f64) -> Formula {
+pub(super) fn swish(x: Val, alpha: f64) -> Formula {
     x * call("sigmoid", x * alpha)
 }
 
@@ -59,14 +59,22 @@ fn mish(x: Val) -> Formula {
     x * call("tanh", softplus(x))
 }
 
+/// `x` times the normal distribution's share below it.
+pub(super) fn gelu_by_erf(x: Val) -> Formula {
+    x * 0.5 * (call("erf", x * std::f64::consts::FRAC_1_SQRT_2) + 1.0)
+}
+
+/// Its approximation by Hendrycks and Gimpel (2016).
+pub(super) fn gelu_by_tanh(x: Val) -> Formula {
+    x * 0.5 * (call("tanh", (x + x * x * x * 0.044715) * (2.0 / std::f64::consts::PI).sqrt()) + 1.0)
+}
+
 fn gelu(cx: &mut Cx) -> Results {
-    let x = cx.input(0)?;
-    let curve = match &*cx.text("approximate", "none")? {
-        "none" => call("erf", x * std::f64::consts::FRAC_1_SQRT_2),
-        "tanh" => call("tanh", (x + x * x * x * 0.044715) * (2.0 / std::f64::consts::PI).sqrt()),
-        other => return Err(refuse(format!("the approximation `{other}`"))),
-    };
-    one(cx.b.formula(x, x * 0.5 * (curve + 1.0))?)
+    match &*cx.text("approximate", "none")? {
+        "none" => map(cx, gelu_by_erf),
+        "tanh" => map(cx, gelu_by_tanh),
+        other => Err(refuse(format!("the approximation `{other}`"))),
+    }
 }
 
 pub(crate) fn thresholded_relu(x: Val, alpha: f64) -> Formula {

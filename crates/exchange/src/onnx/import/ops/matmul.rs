@@ -124,7 +124,7 @@ impl Cx<'_> {
 }
 
 /// `alpha * a * b + beta * c`.
-fn gemm(cx: &mut Cx) -> Results {
+pub(super) fn gemm(cx: &mut Cx) -> Results {
     let (a, b) = (cx.input(0)?, cx.input(1)?);
     let (alpha, beta) = (cx.float("alpha", 1.0)?, cx.float("beta", 1.0)?);
     let (trans_a, trans_b) = (cx.flag("transA", false)?, cx.flag("transB", false)?);

@@ -18,6 +18,8 @@ mod index;
 mod loss;
 mod matmul;
 mod microsoft;
+mod microsoft_attention;
+mod microsoft_fused;
 mod norm;
 mod normalization;
 mod optional;
@@ -62,6 +64,8 @@ const FAMILIES: &[&[Converter]] = &[
     loss::FAMILY,
     matmul::FAMILY,
     microsoft::FAMILY,
+    microsoft_attention::FAMILY,
+    microsoft_fused::FAMILY,
     norm::FAMILY,
     normalization::FAMILY,
     optional::FAMILY,

@@ -18,6 +18,16 @@ fn float_statistics(cx: &mut Cx) -> Result<()> {
     }
 }
 
+/// Rows of mean 0 and deviation 1, then scaled and moved.
+pub(super) fn normal_rows(cx: &mut Cx, x: Val, scale: Val, bias: Option<Val>, epsilon: f64) -> Result {
+    let bias = match bias {
+        Some(bias) => bias,
+        None => cx.call("zeros_like", &[scale], &[])?,
+    };
+    let attrs = [("axis", AttrValue::int(-1)), ("epsilon", AttrValue::float(epsilon))];
+    cx.call("nn.layer_norm", &[x, scale, bias], &attrs)
+}
+
 /// Returns ONNX's three results; if only the first is used and Relay has it, one call.
 fn layer_norm(cx: &mut Cx) -> Results {
     let (x, scale, bias) = (cx.input(0)?, cx.input(1)?, cx.opt(2));
@@ -30,12 +40,7 @@ fn layer_norm(cx: &mut Cx) -> Results {
         && cx.rank(scale)? == 1
         && cx.dim(scale, 0)? == cx.dim(x, axis)?
     {
-        let bias = match bias {
-            Some(bias) => bias,
-            None => cx.call("zeros_like", &[scale], &[])?,
-        };
-        let attrs = [("axis", AttrValue::int(-1)), ("epsilon", AttrValue::float(epsilon))];
-        return one(cx.call("nn.layer_norm", &[x, scale, bias], &attrs)?);
+        return one(normal_rows(cx, x, scale, bias, epsilon)?);
     }
     let axes = axes_from(axis, rank);
     // The statistics of half floats are float32.
@@ -57,15 +62,21 @@ fn layer_norm(cx: &mut Cx) -> Results {
 /// Normalizes by the root mean square along the last axes, in float32 like layer statistics.
 fn rms_norm(cx: &mut Cx) -> Results {
     let (x, scale) = (cx.input(0)?, cx.input(1)?);
-    let (rank, dtype, epsilon) = (cx.rank(x)?, cx.dtype(x)?, cx.float("epsilon", 1e-5)?);
+    let (rank, epsilon) = (cx.rank(x)?, cx.float("epsilon", 1e-5)?);
     let axis = cx.axis_attr("axis", -1, rank)?;
     float_statistics(cx)?;
+    one(divided_by_size(cx, x, scale, &axes_from(axis, rank), epsilon)?)
+}
+
+/// `x` divided by its root mean square along axes, then scaled.
+pub(super) fn divided_by_size(cx: &mut Cx, x: Val, scale: Val, axes: &[i64], epsilon: f64) -> Result {
+    let dtype = cx.dtype(x)?;
     let wide = if dtype == DType::F64 { x } else { cx.cast(x, DType::F32)? };
     let squares = cx.binary("multiply", wide, wide)?;
-    let mean = cx.reduce("mean", squares, &axes_from(axis, rank), true)?;
+    let mean = cx.reduce("mean", squares, axes, true)?;
     let normal = cx.b.formula(mean, wide / call("sqrt", mean + epsilon))?;
     let normal = cx.cast(normal, dtype)?;
-    one(cx.binary("multiply", normal, scale)?)
+    cx.binary("multiply", normal, scale)
 }
 
 fn instance_norm(cx: &mut Cx) -> Results {
@@ -143,12 +154,15 @@ fn mean_variance(cx: &mut Cx) -> Results {
 const STASH: &str = "statistics of another dtype than float32";
 
 pub(crate) const FAMILY: &[Converter] = &[
-    op("LayerNormalization", &[17], layer_norm).but(STASH),
+    // ONNX Runtime has it in the standard's domain for models of all operator sets.
+    op("LayerNormalization", &[1, 17], layer_norm).but(STASH),
     op("InstanceNormalization", &[6, 22], instance_norm),
     op("GroupNormalization", &[18, 21], group_norm)
         .but("an unknown number of channels; statistics of another dtype than float32"),
     op("LRN", &[1, 13], lrn),
     op("LpNormalization", &[1, 22], lp_norm),
     op("RMSNormalization", &[23], rms_norm).but(STASH),
+    // This one is only ONNX Runtime's.
+    op("SimplifiedLayerNormalization", &[1], rms_norm).but(STASH),
     op("MeanVarianceNormalization", &[9, 13], mean_variance),
 ];

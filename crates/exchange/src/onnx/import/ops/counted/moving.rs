@@ -369,7 +369,7 @@ fn range_of_sizes(cx: &mut Cx, first: Val, [start, limit, delta]: [Dim; 3], dtyp
 }
 
 /// The positions before a size: the numbers of ones before each.
-fn positions_below(cx: &mut Cx, limit: Dim, dtype: DType) -> Result<Val> {
+pub(in super::super) fn positions_below(cx: &mut Cx, limit: Dim, dtype: DType) -> Result<Val> {
     let one = cx.put_as(Tensor::scalar(1i64), dtype)?;
     let ones = cx.call("full", &[one], &[("shape", dims_attr(&[limit])), ("dtype", AttrValue::DType(Some(dtype)))])?;
     cx.call("cumsum", &[ones], &[("axis", AttrValue::int(0)), ("exclusive", AttrValue::Bool(true))])
