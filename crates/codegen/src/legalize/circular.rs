@@ -1,4 +1,4 @@
-//! Sine and cosine of any float, by Payne and Hanek's argument reduction ("Radian reduction for trigonometric functions",
+//! Sine, cosine and tangent of any float, by Payne and Hanek's argument reduction ("Radian reduction for trigonometric functions",
 //! 1983).
 //!
 //! `x·2/π` is computed modulo 4 with the bits of 2/π that matter for the exponent of `x`. Higher bits give multiples of 4;
@@ -23,6 +23,9 @@ const SIN: [f32; 3] = [-0.166_666_55, 0.008_332_187, -1.951_790_6e-4];
 /// `(cos r - 1) / r²` likewise, error 2^-33.
 const COS: [f32; 4] = [-0.5, 0.041_666_646, -0.001_388_731, 2.443_232_7e-5];
 
+/// `(tan r - r) / r³` likewise, error 2^-29.
+const TAN: [f32; 7] = [0.333_333_5, 0.133_326_74, 0.054_059_17, 0.021_284_597, 0.010_832_135, 9.180_494e-5, 0.004_376_07];
+
 /// `|x| = q·π/2 + r` with `|r| ≤ π/4`.
 struct Reduced {
     /// The quadrant: the last two bits of `q` count.
@@ -42,6 +45,28 @@ pub(crate) fn sin(make: &mut BodyBuilder, x: Val) -> Val {
 pub(crate) fn cos(make: &mut BodyBuilder, x: Val) -> Val {
     let reduced = reduce(make, x);
     of_quadrant(make, &reduced, 1)
+}
+
+/// `tan r` for even quadrants, `-1/tan r` for odd ones.
+pub(crate) fn tan(make: &mut BodyBuilder, x: Val) -> Val {
+    let Reduced { quadrant, high, low } = reduce(make, x);
+    let (square, one_float) = (make.mul(high, high), make.f32(1.0));
+    let cube = make.mul(square, high);
+    let t = make.polynomial(square, &TAN);
+    let near = make.fma(cube, t, high);
+    // The slope of the tangent carries the low half over.
+    let slope = make.fma(near, near, one_float);
+    let carried = make.mul(low, slope);
+    let tail = make.fma(cube, t, carried);
+    let tangent = make.add(high, tail);
+    let (one, zero, minus) = (make.i32(1), make.i32(0), make.f32(-1.0));
+    let odd = make.and(quadrant, one);
+    let is_odd = make.cmp(Cmp::Ne, odd, zero);
+    let turned = make.div(minus, tangent);
+    let value = make.select(is_odd, turned, tangent);
+    let bit = make.f32(-0.0);
+    let sign = make.and(x, bit);
+    make.bin(BinaryOp::Xor, value, sign)
 }
 
 /// `sin((q + ahead)·π/2 + r)`.

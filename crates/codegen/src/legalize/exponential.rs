@@ -1,6 +1,6 @@
 //! Exponential, logistic function and powers.
 
-use super::builder::BodyBuilder;
+use super::builder::{BodyBuilder, WholeNumber};
 use super::logarithm::{self, LN_2_LOW};
 use relayc_ir::kernel::{BinaryOp, Cmp, UnaryOp, Val};
 use std::f32::consts::{LN_2, LOG2_E};
@@ -8,12 +8,26 @@ use std::f32::consts::{LN_2, LOG2_E};
 /// Coefficients of `e^r` on `|r| ≤ ln 2 / 2`, relative error 2^-28.
 const EXP: [f32; 7] = [1.0, 1.0, 0.499_999_94, 0.166_665_21, 0.041_668_262, 0.008_368_674, 0.001_382_103_9];
 
-/// `e^x` rounds to zero below the one, and to infinity above the other.
+/// `e^x` rounds to zero below the one, and `e^x/2` to infinity above the other.
 const LOWEST: f32 = -104.0;
-const HIGHEST: f32 = 89.0;
+const HIGHEST: f32 = 90.0;
 
-/// `e^x = 2^n·e^r` with `n` the whole number nearest to `x / ln 2`. Clamping keeps `n` small and passes NaN through.
+/// `e^x = 2^n·e^r` with `n` the whole number nearest to `x / ln 2`.
 pub(crate) fn exp(make: &mut BodyBuilder, x: Val) -> Val {
+    let (power, n) = exp_of_rest(make, x);
+    make.scale(power, n)
+}
+
+/// `e^x/2`, also where only `e^x` is infinite.
+pub(crate) fn half_exp(make: &mut BodyBuilder, x: Val) -> Val {
+    let (power, n) = exp_of_rest(make, x);
+    let half = make.f32(0.5);
+    let power = make.mul(power, half);
+    make.scale(power, n)
+}
+
+/// `e^r` and `n`. Clamping keeps `n` small and passes NaN through.
+fn exp_of_rest(make: &mut BodyBuilder, x: Val) -> (Val, WholeNumber) {
     let (lowest, highest) = (make.f32(LOWEST), make.f32(HIGHEST));
     let x = make.bin(BinaryOp::MinSecond, highest, x);
     let x = make.bin(BinaryOp::MaxSecond, lowest, x);
@@ -21,8 +35,7 @@ pub(crate) fn exp(make: &mut BodyBuilder, x: Val) -> Val {
     let n = make.nearest(x, LOG2_E);
     let r = make.fma(n.float, high, x);
     let r = make.fma(n.float, low, r);
-    let power = make.polynomial(r, &EXP);
-    make.scale(power, n)
+    (make.polynomial(r, &EXP), n)
 }
 
 /// The logistic function rounds to 1 from here on.

@@ -74,18 +74,34 @@ fn with_limits(make: &mut BodyBuilder, x: Val, result: Val) -> Val {
     make.select(positive, result, outside)
 }
 
-/// `e·ln 2 + f + f²·w(f)` with `f = m - 1`; the low part of ln 2 is added to the small terms.
 pub(crate) fn log(make: &mut BodyBuilder, x: Val) -> Val {
     let (e, m) = split(make, x);
-    let (one, high, low) = (make.f32(1.0), make.f32(LN_2), make.f32(LN_2_LOW));
+    let sum = log_of_parts(make, e, m, None);
+    with_limits(make, x, sum)
+}
+
+/// `ln((x + low)·2^doublings)` for `low` below the last place of `x`.
+pub(crate) fn log_of_sum(make: &mut BodyBuilder, x: Val, low: Val, doublings: Val) -> Val {
+    let (e, m) = split(make, x);
+    let e = make.add(e, doublings);
+    let low = make.div(low, x);
+    let sum = log_of_parts(make, e, m, Some(low));
+    with_limits(make, x, sum)
+}
+
+/// `e·ln 2 + f + f²·w(f)` with `f = m - 1`; the low part of ln 2, and `low`, are added to the small terms.
+fn log_of_parts(make: &mut BodyBuilder, e: Val, m: Val, low: Option<Val>) -> Val {
+    let (one, high, ln_2_low) = (make.f32(1.0), make.f32(LN_2), make.f32(LN_2_LOW));
     let f = make.sub(m, one);
     let w = make.polynomial(f, &LOG);
     let square = make.mul(f, f);
-    let tail = make.mul(e, low);
+    let tail = match low {
+        Some(low) => make.fma(e, ln_2_low, low),
+        None => make.mul(e, ln_2_low),
+    };
     let tail = make.fma(square, w, tail);
     let sum = make.add(f, tail);
-    let sum = make.fma(e, high, sum);
-    with_limits(make, x, sum)
+    make.fma(e, high, sum)
 }
 
 pub(crate) fn log2(make: &mut BodyBuilder, x: Val) -> Val {

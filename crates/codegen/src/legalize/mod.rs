@@ -9,6 +9,8 @@
 mod builder;
 mod circular;
 mod exponential;
+mod hyperbolic;
+mod inverse;
 mod logarithm;
 mod remainder;
 mod saturating;
@@ -158,6 +160,15 @@ fn unary(make: &mut BodyBuilder, op: UnaryOp, x: Val) -> Val {
         UnaryOp::Erf => saturating::erf(make, x),
         UnaryOp::Sin => circular::sin(make, x),
         UnaryOp::Cos => circular::cos(make, x),
+        UnaryOp::Tan => circular::tan(make, x),
+        UnaryOp::Asin => inverse::asin(make, x),
+        UnaryOp::Acos => inverse::acos(make, x),
+        UnaryOp::Atan => inverse::atan(make, x),
+        UnaryOp::Sinh => hyperbolic::sinh(make, x),
+        UnaryOp::Cosh => hyperbolic::cosh(make, x),
+        UnaryOp::Asinh => hyperbolic::asinh(make, x),
+        UnaryOp::Acosh => hyperbolic::acosh(make, x),
+        UnaryOp::Atanh => hyperbolic::atanh(make, x),
         UnaryOp::Round => round(make, x),
         UnaryOp::Sign => sign(make, x),
         UnaryOp::SaturateToInt => saturate(make, x),

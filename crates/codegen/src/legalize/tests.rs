@@ -197,6 +197,23 @@ fn saturating_functions() {
 fn circular_functions() {
     check_unary(UnaryOp::Sin, f64::sin, 1.5, 60);
     check_unary(UnaryOp::Cos, f64::cos, 1.5, 60);
+    check_unary(UnaryOp::Tan, f64::tan, 3.0, 60);
+}
+
+#[test]
+fn inverse_circular_functions() {
+    check_unary(UnaryOp::Asin, f64::asin, 3.0, 100);
+    check_unary(UnaryOp::Acos, f64::acos, 3.0, 100);
+    check_unary(UnaryOp::Atan, f64::atan, 3.0, 100);
+}
+
+#[test]
+fn hyperbolic_functions() {
+    check_unary(UnaryOp::Sinh, f64::sinh, 3.0, 100);
+    check_unary(UnaryOp::Cosh, f64::cosh, 3.0, 100);
+    check_unary(UnaryOp::Asinh, f64::asinh, 3.0, 100);
+    check_unary(UnaryOp::Acosh, f64::acosh, 3.0, 100);
+    check_unary(UnaryOp::Atanh, f64::atanh, 3.0, 100);
 }
 
 #[test]

@@ -298,22 +298,7 @@ impl Widths {
         match lane {
             ScalarType::F32 | ScalarType::I32 | ScalarType::Bool => Some(LaneValue::One(self.make.un(op, x.one()?))),
             ScalarType::F16 | ScalarType::BF16 => {
-                let function = exact
-                    || matches!(
-                        op,
-                        UnaryOp::Sqrt
-                            | UnaryOp::Exp
-                            | UnaryOp::Log
-                            | UnaryOp::Log2
-                            | UnaryOp::Log10
-                            | UnaryOp::Rsqrt
-                            | UnaryOp::Sigmoid
-                            | UnaryOp::Tanh
-                            | UnaryOp::Erf
-                            | UnaryOp::Sin
-                            | UnaryOp::Cos
-                    );
-                function.then_some(())?;
+                (exact || op == UnaryOp::Sqrt || op.ulps().is_some()).then_some(())?;
                 let val = self.make.un(op, x.one()?);
                 Some(LaneValue::One(if exact { val } else { self.round(val, lane) }))
             }

@@ -72,10 +72,7 @@ fn roundings(body: &Body) -> (f64, usize) {
     let (mut ulps, mut rounded) = (0.0, 0);
     for instr in &body.instrs {
         match instr {
-            Instr::Unary(UnaryOp::Exp | UnaryOp::Log | UnaryOp::Log2 | UnaryOp::Log10 | UnaryOp::Rsqrt | UnaryOp::Sigmoid, _) => {
-                ulps += 2.0
-            }
-            Instr::Unary(UnaryOp::Tanh | UnaryOp::Erf | UnaryOp::Sin | UnaryOp::Cos, _) => ulps += 3.0,
+            Instr::Unary(op, _) if op.ulps().is_some() => ulps += op.ulps().unwrap_or_default(),
             Instr::Binary(BinaryOp::Pow, ..) => ulps += 8.0,
             // Exact but for whole numbers that are none of the dtype.
             Instr::Binary(BinaryOp::FloorDiv, ..) => ulps += 1.0,

@@ -175,6 +175,24 @@ pub enum UnaryOp {
     Sin,
     /// Within 3 ULP.
     Cos,
+    /// Within 3 ULP.
+    Tan,
+    /// Within 3 ULP; NaN outside of -1 to 1.
+    Asin,
+    /// As [`UnaryOp::Asin`].
+    Acos,
+    /// Within 3 ULP.
+    Atan,
+    /// Within 3 ULP.
+    Sinh,
+    /// Within 3 ULP.
+    Cosh,
+    /// Within 3 ULP.
+    Asinh,
+    /// Within 3 ULP; NaN below 1.
+    Acosh,
+    /// Within 3 ULP; NaN outside of -1 to 1.
+    Atanh,
     /// Rounds to the nearest integer, ties away from zero.
     Round,
     /// -1, 0 or 1 of an F32; 0 for NaN.
@@ -184,6 +202,19 @@ pub enum UnaryOp {
     /// Converts to a number type (reliability 4). A float becomes an integer towards zero and saturates, and NaN becomes 0.
     /// Integers wrap. A conversion to a float rounds once, to the nearest.
     To(ScalarType),
+}
+
+impl UnaryOp {
+    /// How far the result of a function of floats may lie from the exact one; `None` for operations that are not approximated.
+    pub fn ulps(self) -> Option<f64> {
+        match self {
+            UnaryOp::Exp | UnaryOp::Log | UnaryOp::Log2 | UnaryOp::Log10 | UnaryOp::Rsqrt | UnaryOp::Sigmoid => Some(2.0),
+            UnaryOp::Tanh | UnaryOp::Erf | UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan => Some(3.0),
+            UnaryOp::Asin | UnaryOp::Acos | UnaryOp::Atan => Some(3.0),
+            UnaryOp::Sinh | UnaryOp::Cosh | UnaryOp::Asinh | UnaryOp::Acosh | UnaryOp::Atanh => Some(3.0),
+            _ => None,
+        }
+    }
 }
 
 /// Binary functions of two values of one lane type.

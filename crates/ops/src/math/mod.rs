@@ -4,7 +4,6 @@ mod onnx;
 
 pub(crate) use onnx::ONNX;
 
-use super::lower::no_kernel;
 use crate::prelude::*;
 use relayc_ir::kernel::Instr;
 use relayc_ir::tensor::{float_max, float_min};
@@ -142,34 +141,54 @@ pub(crate) const COS: OpDef = float(
     |s| s.float(UnaryOp::Cos),
 );
 
-pub(crate) const TAN: OpDef =
-    float("tan", "The tangent, of radians (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::tan), no_kernel);
+pub(crate) const TAN: OpDef = float(
+    "tan",
+    "The tangent, of radians (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::tan),
+    |s| s.float(UnaryOp::Tan),
+);
 
 pub(crate) const ASIN: OpDef = float(
     "asin",
     "The inverse of the sine; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::asin),
-    no_kernel,
+    |s| s.float(UnaryOp::Asin),
 );
 
 pub(crate) const ACOS: OpDef = float(
     "acos",
     "The inverse of the cosine; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::acos),
-    no_kernel,
+    |s| s.float(UnaryOp::Acos),
 );
 
-pub(crate) const ATAN: OpDef =
-    float("atan", "The inverse of the tangent (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::atan), no_kernel);
+pub(crate) const ATAN: OpDef = float(
+    "atan",
+    "The inverse of the tangent (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::atan),
+    |s| s.float(UnaryOp::Atan),
+);
 
-pub(crate) const SINH: OpDef =
-    float("sinh", "The hyperbolic sine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::sinh), no_kernel);
+pub(crate) const SINH: OpDef = float(
+    "sinh",
+    "The hyperbolic sine (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::sinh),
+    |s| s.float(UnaryOp::Sinh),
+);
 
-pub(crate) const COSH: OpDef =
-    float("cosh", "The hyperbolic cosine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::cosh), no_kernel);
+pub(crate) const COSH: OpDef = float(
+    "cosh",
+    "The hyperbolic cosine (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::cosh),
+    |s| s.float(UnaryOp::Cosh),
+);
 
-pub(crate) const ASINH: OpDef =
-    float("asinh", "The inverse of the hyperbolic sine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, asinh), no_kernel);
+pub(crate) const ASINH: OpDef = float(
+    "asinh",
+    "The inverse of the hyperbolic sine (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, asinh),
+    |s| s.float(UnaryOp::Asinh),
+);
 
 /// From here on `asinh x` and `acosh x` are `ln 2x` to the last bit.
 const LARGE: f64 = (1u64 << 28) as f64;
@@ -183,7 +202,7 @@ pub(crate) const ACOSH: OpDef = float(
     "acosh",
     "The inverse of the hyperbolic cosine; NaN below 1 (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, acosh),
-    no_kernel,
+    |s| s.float(UnaryOp::Acosh),
 );
 
 /// As [`asinh`] for large numbers.
@@ -195,7 +214,7 @@ pub(crate) const ATANH: OpDef = float(
     "atanh",
     "The inverse of the hyperbolic tangent; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::atanh),
-    no_kernel,
+    |s| s.float(UnaryOp::Atanh),
 );
 
 pub(crate) const ERF: OpDef = float(
