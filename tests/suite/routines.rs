@@ -1,4 +1,4 @@
-//! Tests routines (sort, scatter, scan, non-maximum suppression) on tensors large enough for several threads: compiled, without a fallback to
+//! Tests routines (sort, scatter, scan, non-maximum suppression, regions of interest) on tensors large enough for several threads: compiled, without a fallback to
 //! evaluation, results equal the interpreter's bit for bit.
 
 use relayc_driver::bind::tensors_in;
@@ -64,6 +64,41 @@ const PROGRAMS: &[&str] = &[
        (vision.all_class_non_max_suppression(add(%b, multiply(%0, 1.7f)), %s, 0, 0.1f, -2f, attrs_type_key=\"relay.attrs.AllClassNonMaximumSuppressionAttrs\"),
         vision.all_class_non_max_suppression(add(%b, log(%0)), %s, 0, 0.1f, -2f, attrs_type_key=\"relay.attrs.AllClassNonMaximumSuppressionAttrs\"),
         vision.all_class_non_max_suppression(add(%b, exp(multiply(%0, 9f))), %s, 0, 1e-60f64, -2f, attrs_type_key=\"relay.attrs.AllClassNonMaximumSuppressionAttrs\"))
+     }",
+    // Classes of -2 to 2 in field 0; many scores are equal.
+    "def @main(%x: Tensor[(3, 1500, 6), float32]) {
+       %0 = vision.get_valid_counts(round(multiply(%x, 2f)), 0f, score_threshold=None, attrs_type_key=\"relay.attrs.GetValidCountsAttrs\");
+       vision.non_max_suppression(%0.1, %0.0, %0.2, 90, 0.3f, top_k=700, attrs_type_key=\"relay.attrs.NonMaximumSuppressionAttrs\")
+     }",
+    "def @main(%x: Tensor[(2, 1500, 6), float16]) {
+       %0 = vision.get_valid_counts(%x, -0.5f, id_index=-1, score_index=4, score_threshold=None, attrs_type_key=\"relay.attrs.GetValidCountsAttrs\");
+       %1 = vision.non_max_suppression(%0.1, %0.0, %0.2, -1, 0.4f, coord_start=0, score_index=4, id_index=5, force_suppress=True, return_indices=False, attrs_type_key=\"relay.attrs.NonMaximumSuppressionAttrs\");
+       %2 = vision.non_max_suppression(%0.1, %0.0, %0.2, 50, 0.4f, coord_start=0, score_index=4, id_index=-1, return_indices=False, invalid_to_bottom=True, attrs_type_key=\"relay.attrs.NonMaximumSuppressionAttrs\");
+       (%0, %1, %2)
+     }",
+    "def @main(%x: Tensor[(2, 1500, 6), float64]) {
+       %0 = vision.get_valid_counts(%x, 0f, id_index=0, score_threshold=None, attrs_type_key=\"relay.attrs.GetValidCountsAttrs\");
+       %1 = vision.non_max_suppression(%x, subtract(%0.0, 9), %0.2, -1, 0f, attrs_type_key=\"relay.attrs.NonMaximumSuppressionAttrs\");
+       (%0, %1, vision.non_max_suppression(%x, %0.0, %0.2, -1, 0.25f, return_indices=False, attrs_type_key=\"relay.attrs.NonMaximumSuppressionAttrs\"))
+     }",
+    // Regions inside of images, across their borders, and outside; the numbers of images are 0 and 1.
+    "def @main(%x: Tensor[(2, 20, 15, 12), float32], %p: Tensor[(300, 1), float32], %r: Tensor[(300, 4), float32]) {
+       %0 = (floor(add(sigmoid(%p), 0.5f)), multiply(%r, 40f));
+       %1 = concatenate(%0, axis=1);
+       %2 = vision.roi_align(%x, %1, pooled_size=[3, 4], spatial_scale=0.5f, attrs_type_key=\"relay.attrs.ROIAlignAttrs\");
+       %3 = vision.roi_align(%x, %1, pooled_size=[2, 2], spatial_scale=0.25f, sample_ratio=2, mode=\"max\", attrs_type_key=\"relay.attrs.ROIAlignAttrs\");
+       (%2, %3, vision.roi_pool(%x, %1, pooled_size=[3, 2], spatial_scale=0.5f, attrs_type_key=\"relay.attrs.ROIPoolAttrs\"))
+     }",
+    "def @main(%x: Tensor[(2, 15, 12, 35), float16], %p: Tensor[(90, 1), float32], %r: Tensor[(90, 4), float32]) {
+       %0 = (floor(add(sigmoid(%p), 0.5f)), multiply(%r, 40f));
+       %1 = concatenate(%0, axis=1);
+       %2 = vision.roi_align(%x, %1, pooled_size=[3, 4], spatial_scale=0.5f, layout=\"NHWC\", attrs_type_key=\"relay.attrs.ROIAlignAttrs\");
+       %3 = vision.roi_align(%x, cast(%1, dtype=\"float64\"), pooled_size=[2, 2], spatial_scale=0.3f, sample_ratio=3, layout=\"NHWC\", attrs_type_key=\"relay.attrs.ROIAlignAttrs\");
+       (%2, %3, vision.roi_pool(%x, %1, pooled_size=[3, 2], spatial_scale=0.5f, layout=\"NHWC\", attrs_type_key=\"relay.attrs.ROIPoolAttrs\"))
+     }",
+    "def @main(%x: Tensor[(2, 3, 15, 12), float64], %p: Tensor[(200, 1), float32], %r: Tensor[(200, 4), float32]) {
+       %0 = (floor(add(sigmoid(%p), 0.5f)), multiply(%r, 40f));
+       vision.roi_align(%x, concatenate(%0, axis=1), pooled_size=[7, 7], spatial_scale=0.5f, attrs_type_key=\"relay.attrs.ROIAlignAttrs\")
      }",
 ];
 

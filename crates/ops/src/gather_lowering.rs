@@ -1,7 +1,7 @@
 //! Gather lowering by tables: each axis of the result takes its positions from an axis of the operand. Pads, mirrors, gaps and
 //! repetitions use it.
 
-use super::lower::{lane, tabled};
+use super::lower::{self, lane, tabled};
 use crate::prelude::*;
 
 /// The origin of an axis's positions.
@@ -58,7 +58,7 @@ pub(crate) fn gather(call: &Call, axes: &[AxisOrigin], fill: Fill) -> Option<Tem
                 (!operand.shape.contains(&0)).then_some(())?;
                 let first = Read::of(Source::Arg(arg), vec![AxisMap::zero(); operand.shape.len()]);
                 let first = read(&mut template, &mut body, first);
-                converted(&mut body, first, lane(operand.dtype)?, lane_of_data)?
+                cast(&mut body, first, lane(operand.dtype)?, lane_of_data)?
             }
         };
         val = body.select(inside, val, other);
@@ -73,24 +73,34 @@ pub(crate) fn read(template: &mut Template, body: &mut Body, read: Read) -> Val 
 
 /// A constant of a lane type, rounded to the nearest element; integers saturate.
 pub(crate) fn constant(body: &mut Body, lane: ScalarType, value: f64) -> Option<Val> {
-    if lane == ScalarType::F32 {
-        return Some(body.f32(value as f32));
-    }
-    let number = body.i32(value as i32);
-    if lane == ScalarType::Bool {
-        let (one, zero) = (body.i32(i32::from(value != 0.0)), body.i32(0));
-        return Some(body.cmp(Cmp::Ne, one, zero));
-    }
-    (lane == ScalarType::I32).then_some(number)
+    lower::constant(body, &Tensor::full(lane.dtype()?, &[], value)?)
 }
 
-fn converted(body: &mut Body, val: Val, from: ScalarType, to: ScalarType) -> Option<Val> {
-    match (from, to) {
-        _ if from == to => Some(val),
-        (ScalarType::I32, ScalarType::F32) => Some(body.un(UnaryOp::ToFloat, val)),
-        (ScalarType::F32, ScalarType::I32) => Some(body.un(UnaryOp::SaturateToInt, val)),
-        _ => None,
+/// Converts a value from one lane type to another, as `cast` does.
+pub(crate) fn cast(body: &mut Body, val: Val, from: ScalarType, to: ScalarType) -> Option<Val> {
+    if to == ScalarType::Bool && from != to {
+        let zero = constant(body, from, 0.0)?;
+        return Some(body.cmp(Cmp::Ne, val, zero));
     }
+    Some(lower::converted(body, val, from, to))
+}
+
+/// Gathers from operand 0 by one table for all elements: `source` finds the position of each in row-major order.
+pub(crate) fn gather_each(call: &Call, source: impl Fn(usize) -> usize) -> Option<Template> {
+    let (data, out) = (call.arg(0), &call.out().shape);
+    lane(data.dtype)?;
+    let n = out.iter().product();
+    tabled(n)?;
+    (!data.shape.contains(&0)).then_some(())?;
+    let mut template =
+        Template { dims: out.clone(), shapes: vec![(0, vec![data.shape.iter().product()])], ..Template::default() };
+    let mut body = Body::new();
+    let table = Table::ints((0..n as usize).map(|i| source(i) as i32));
+    let dims: Vec<(usize, u64)> = out.iter().copied().enumerate().collect();
+    let place = read(&mut template, &mut body, Read::table(table, counted(&dims)));
+    let element = Read { picked: vec![(0, place)], ..Read::of(Source::Arg(0), vec![AxisMap::zero()]) };
+    let val = read(&mut template, &mut body, element);
+    template.finish(body, val)
 }
 
 /// Copies operand 0, with loops over `dims`.

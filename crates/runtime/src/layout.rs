@@ -159,7 +159,7 @@ pub mod kind {
     pub const REQUANTIZE: u64 = 8;
     pub const SCATTER: u64 = 9;
     pub const NOTHING: u64 = 10;
-    pub const ALL_CLASS_NMS: u64 = 11;
+    pub const BOXES: u64 = 11;
 }
 
 /// Treatment of an index out of range.

@@ -14,12 +14,12 @@
 #![allow(unsafe_code, reason = "memory of the image and of tensors is reached through pointers")]
 
 pub mod attention;
+pub mod boxes;
 pub mod contraction;
 pub mod fault;
 pub mod instance;
 pub mod integer;
 pub mod layout;
-pub mod nms;
 pub mod number;
 pub mod pack;
 pub mod pool;

@@ -1,10 +1,10 @@
 //! The steps of a program, and their tasks.
 
+use super::boxes;
 use super::contraction::{self, Sum};
 use super::fault::Fault;
 use super::integer::index;
 use super::layout::{MAX_RANK, kind, outside, weights};
-use super::nms::{self, AllClassNms};
 use super::pack::Packing;
 use super::pool::Pool;
 use super::region::Task;
@@ -80,7 +80,7 @@ pub(crate) enum Step<'a> {
     Scan { scan: Scan, data: *mut u8, result: *mut u8, alone: bool },
     Requantize(RequantizeCall),
     Scatter(ScatterCall<'a>),
-    AllClassNms(NmsCall),
+    Boxes(BoxesCall),
 }
 
 /// A sort with its buffers; a result that nothing takes has no address.
@@ -112,11 +112,13 @@ pub(crate) struct ScatterCall<'a> {
     axes: &'a [i64],
 }
 
-/// A non-maximum suppression with its buffers; scores of rows that the result does not have have no address.
+/// Work on boxes with its buffers; operands that it does not have have no address.
 #[derive(Clone, Copy)]
-pub(crate) struct NmsCall {
-    work: AllClassNms,
-    operands: nms::Operands,
+pub(crate) struct BoxesCall {
+    work: boxes::Work,
+    /// The errors for wrong operands: a code, and the texts before and after a number.
+    messages: [(u32, [u64; 4]); 2],
+    operands: boxes::Operands,
     scratch: Scratch,
     alone: bool,
 }
@@ -218,10 +220,12 @@ impl<'a> Step<'a> {
                 let operands = core::array::from_fn(|_| buffer(words));
                 Step::Scatter(ScatterCall { operands, axes: words.list(), work: Scatter::read(words) })
             }
-            kind::ALL_CLASS_NMS => {
+            kind::BOXES => {
                 let operands = core::array::from_fn(|_| optional(words));
                 let (alone, scratch) = (words.word() != 0, Scratch::read(words, means));
-                Step::AllClassNms(NmsCall { work: AllClassNms::read(words), operands, scratch, alone })
+                let mut message = || (words.word() as u32, core::array::from_fn(|_| words.word()));
+                let messages = [message(), message()];
+                Step::Boxes(BoxesCall { work: boxes::Work::read(words), messages, operands, scratch, alone })
             }
             _ => Step::Nothing,
         })
@@ -290,7 +294,7 @@ impl<'a> Step<'a> {
                 unsafe { work.run(operands) }.map_err(|Outside { axis, index }| outside(&axes[axis * AXIS..][..AXIS], index))?;
             }
             // SAFETY: as this function.
-            Step::AllClassNms(call) => unsafe { call.run(pool) },
+            Step::Boxes(call) => unsafe { call.run(pool)? },
         }
         Ok(())
     }
@@ -379,15 +383,20 @@ impl SortCall {
     }
 }
 
-impl NmsCall {
+impl BoxesCall {
     /// # Safety
     /// Like [`Step::run`].
-    unsafe fn run(&self, pool: &Pool) {
+    unsafe fn run(&self, pool: &Pool) -> Result<(), Fault> {
+        // SAFETY: the buffers hold the operands.
+        if let Err(boxes::Wrong { message, number }) = unsafe { self.work.check(&self.operands) } {
+            let (code, [a, b, c, d]) = self.messages[message];
+            return Err(Fault { code, before: [a, b], index: Some(number), behind: [c, d] });
+        }
         let n_lines = self.work.n_lines();
         let n_shares = if self.alone { 1 } else { pool.n_threads().clamp(1, n_lines.max(1)) };
         let call = Apart(self);
         let share = |number| {
-            let NmsCall { work, operands, scratch, .. } = call.get();
+            let BoxesCall { work, operands, scratch, .. } = call.get();
             for line in part(n_lines, number, n_shares) {
                 // SAFETY: the buffers hold the lines, which are different in each share, as is the scratch memory.
                 unsafe { work.line(line, operands, scratch.own(number)) };
@@ -396,8 +405,9 @@ impl NmsCall {
         // SAFETY: no step runs inside of another; all lines are done behind it.
         unsafe {
             pool.run(n_shares, &share);
-            self.work.gather(&self.operands);
+            self.work.finish(&self.operands);
         }
+        Ok(())
     }
 }
 

@@ -8,11 +8,12 @@ use crate::launch::{Launch, Packed};
 use crate::plan::{self, Buffer, BufferId, CallId, Place, Positions, Scratch, Step, Work};
 use crate::program::{CompiledPlan, Fallback};
 use relayc_base::Idx;
+use relayc_base::diag::Diagnostic;
 use relayc_codegen::contraction::Compiled;
 use relayc_codegen::contraction::encode::list;
 use relayc_ir::ConstId;
 use relayc_ir::flow::{self, Flow, FlowInstr};
-use relayc_ir::kernel::Routine;
+use relayc_ir::kernel::{Boxes, Routine};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, DTypeCode};
 use relayc_runtime::layout::{self, ALIGN, MAGIC, PAGE, VERSION, head, instr, kind, part, place, port, program, target, weights};
@@ -478,12 +479,13 @@ impl ProgramWriter<'_> {
                 words.extend([kind::SCAN, arg(0), arg(1), u64::from(launch.shares(2) == 1)]);
                 words.extend(crate::routine::scan::of_kernel(scan).words());
             }
-            (Launch::Routine(Routine::AllClassNms(work)), _) => {
-                words.push(kind::ALL_CLASS_NMS);
-                words.extend(crate::routine::nms::places(work).map(|place| place.map_or(0, |at| arg(at) + 1)));
+            (Launch::Routine(Routine::Boxes(work)), Work::Routine(_, call)) => {
+                words.push(kind::BOXES);
+                words.extend(crate::routine::boxes::places(work).map(|place| place.map_or(0, |at| arg(at) + 1)));
                 let Scratch { shared, own, threads, at } = self.program.plan.scratch[number];
                 words.extend([u64::from(launch.shares(2) == 1), at, shared, own, threads]);
-                words.extend(crate::routine::nms::of_kernel(work).words());
+                words.extend(self.wrong_boxes(step, call, work));
+                crate::routine::boxes::of_kernel(work).write(&mut |word| words.push(word));
             }
             (Launch::Routine(Routine::Requantize(work)), Work::Routine(_, call)) => {
                 words.push(kind::REQUANTIZE);
@@ -506,24 +508,54 @@ impl ProgramWriter<'_> {
 
     /// The code and the text of what a requantization says of scales: of an output scale of 0, or of infinite scales to one of 1.
     fn wrong_scales(&mut self, step: &Step, call: &crate::plan::Fallback, scale: f32) -> [u64; 3] {
-        let value = |&at: &usize| {
-            let buffer = &self.program.plan.buffers[step.args[at]];
-            let shape: Vec<usize> = buffer.shape.iter().map(|&dim| dim as usize).collect();
-            let value = match at {
-                1 => scale.into(),
-                3 if scale != 0.0 => 1.0,
-                _ => 0.0,
-            };
-            Tensor::full(buffer.dtype, &shape, value)
-        };
-        let operands = call.operands.iter().map(|(tuple, places)| (*tuple, places.iter().filter_map(value).collect()));
-        let failed = self.fallback.call(call.call, operands.collect()).err();
+        let failed = self.failure(step, call, |at, _| match at {
+            1 => scale.into(),
+            3 if scale != 0.0 => 1.0,
+            _ => 0.0,
+        });
         let said = failed.map_or((String::new(), 0), |failed| {
             // Which scales they are only a run knows.
             (failed.message.replace("scales of inf and 1, whose", "scales whose"), code_number(failed.code.id()))
         });
         let [at, bytes] = self.out.text(&said.0);
         [said.1, at, bytes]
+    }
+
+    /// What a call says of operands, given the values of the operand at a place.
+    fn failure(&self, step: &Step, call: &crate::plan::Fallback, value: impl Fn(usize, usize) -> f64) -> Option<Box<Diagnostic>> {
+        let operand = |&at: &usize| {
+            let buffer = &self.program.plan.buffers[step.args[at]];
+            let shape: Vec<usize> = buffer.shape.iter().map(|&dim| dim as usize).collect();
+            Tensor::from_fn(&shape, |i| value(at, i)).cast(buffer.dtype)
+        };
+        let operands = call.operands.iter().map(|(tuple, places)| (*tuple, places.iter().filter_map(operand).collect()));
+        self.fallback.call(call.call, operands.collect()).err()
+    }
+
+    /// The codes and the texts around a number, of what work on boxes says of wrong operands.
+    fn wrong_boxes(&mut self, step: &Step, call: &crate::plan::Fallback, work: &Boxes) -> [u64; 10] {
+        // Greater than all that there may be, in any dtype.
+        const MUCH: f64 = 1e30;
+        let failed = match work {
+            Boxes::AllClass(_) | Boxes::Valid(_) | Boxes::Anchors(_) => [None, None],
+            Boxes::Suppress(_) => {
+                let of_count = |count: f64| self.failure(step, call, |at, _| if at == 1 { count } else { 0.0 });
+                [of_count(MUCH).or_else(|| of_count(-MUCH)), None]
+            }
+            Boxes::Regions(_) => [
+                self.failure(step, call, |at, _| if at == 1 { MUCH } else { 0.0 }),
+                self.failure(step, call, |at, i| if at == 1 && i % 5 > 2 { MUCH } else { 0.0 }),
+            ],
+        };
+        let said = failed.map(|failed| {
+            let Some(failed) = failed else { return [0; 5] };
+            let is_digit = |c: char| c.is_ascii_digit() || c == '-';
+            let start = failed.message.find(is_digit).unwrap_or(failed.message.len());
+            let (before, rest) = failed.message.split_at(start);
+            let [[a, b], [c, d]] = [before, rest.trim_start_matches(is_digit)].map(|text| self.out.text(text));
+            [code_number(failed.code.id()), a, b, c, d]
+        });
+        std::array::from_fn(|at| said[at / 5][at % 5])
     }
 
     fn contract(&mut self, code: &Compiled, packed: &Packed, weight: BufferId, words: &mut Vec<u64>) {

@@ -5,14 +5,14 @@
 //! bytes for any number of threads: lines are independent, and one thread scatters in order. Invalid data is left to the
 //! operator's evaluation, which reports the error ([`Outside`]).
 
-pub(crate) mod nms;
+pub(crate) mod boxes;
 pub(crate) mod requantize;
 pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod sort;
 
 use relayc_codegen::pool::{Pool, part};
-use relayc_ir::kernel::{Lines, Routine};
+use relayc_ir::kernel::Routine;
 use relayc_ir::types::{DType, DTypeCode};
 use relayc_runtime::number::Number;
 
@@ -86,7 +86,7 @@ pub(crate) fn scratch_bytes(routine: &Routine) -> u64 {
     match routine {
         Routine::Sort(sort) => sort::of_kernel(sort).scratch_bytes(),
         Routine::Requantize(work) => requantize::of_kernel(work).scratch_bytes(),
-        Routine::AllClassNms(work) => nms::of_kernel(work).scratch_bytes(),
+        Routine::Boxes(work) => boxes::of_kernel(work).scratch_bytes(),
         Routine::Scatter(_) | Routine::Scan(_) => 0,
     }
 }
@@ -96,7 +96,7 @@ pub(crate) fn shares(routine: &Routine, threads: usize) -> usize {
     let lines = match routine {
         Routine::Sort(sort) => sort.lines,
         Routine::Scan(scan) => scan.lines,
-        Routine::AllClassNms(work) => Lines::along(&[work.images, work.classes, work.boxes], 2),
+        Routine::Boxes(work) => boxes::lines(work),
         Routine::Requantize(work) => {
             let elements = work.lines.count() * work.lines.length;
             return if elements < SMALL { 1 } else { threads.max(1) };
@@ -123,7 +123,7 @@ pub(crate) fn run(routine: &Routine, n_args: usize, arg: &dyn Fn(usize) -> Bytes
         Routine::Sort(sort) => sort::run(sort, args, means),
         Routine::Scatter(scatter) => return scatter::run(scatter, args),
         Routine::Scan(scan) => scan::run(scan, args, means),
-        Routine::AllClassNms(work) => nms::run(work, args, means),
+        Routine::Boxes(work) => return boxes::run(work, args, means),
         Routine::Requantize(work) => return requantize::run(work, args, means),
     }
     Ok(())
@@ -144,10 +144,7 @@ pub(crate) fn words(routine: &Routine) -> (String, &'static str) {
             let name = format!("requantize, {} scales of {} elements each", work.n_scales, work.lines.inner);
             (name, "multipliers and shifts are made of the scales, one for each position of an axis")
         }
-        Routine::AllClassNms(work) => {
-            let name = format!("non-maximum suppression, {} classes of {} boxes", work.images * work.classes, work.boxes);
-            (name, "which boxes are kept hangs on the better ones: a class is done from its best box on")
-        }
+        Routine::Boxes(work) => boxes::words(work),
         Routine::Scan(scan) => {
             let name = format!("scan, {} lines of {}", scan.lines.count(), scan.lines.length);
             (name, "each element needs the one before it: a line is done from its begin to its end")

@@ -22,7 +22,10 @@ pub use contraction::{BYTES, Columns, Contraction, ContractionDim, Depthwise, Fa
 pub use fixed_point::{FixedPoint, multiply_shift};
 pub use nest::{Access, Clip, Nest, ReduceDim, Reduction, Stage, Store};
 pub use reason::{Alternative, Reason, Rejection, ns_of_cycles};
-pub use routine::{AllClassNms, Lines, MAX_RANK, Requantize, Routine, Scan, Scatter, ScatterReduction, ScatterTarget, Sort};
+pub use routine::{
+    AllClassNms, Anchors, BoxRows, Boxes, ChosenRows, Lines, MAX_RANK, OfBin, Regions, Requantize, Routine, Scan, Scatter,
+    ScatterReduction, ScatterTarget, Sort, SuppressRows, ValidRows,
+};
 pub use target::{ByteProducts, Target};
 pub use view::View;
 

@@ -16,7 +16,7 @@ pub enum Routine {
     Scatter(Scatter),
     Scan(Scan),
     Requantize(Requantize),
-    AllClassNms(AllClassNms),
+    Boxes(Boxes),
 }
 
 /// The lines along an axis.
@@ -146,6 +146,16 @@ pub struct Requantize {
     pub to_nearest: bool,
 }
 
+/// The work of a routine on boxes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Boxes {
+    AllClass(AllClassNms),
+    Valid(ValidRows),
+    Suppress(SuppressRows),
+    Regions(Regions),
+    Anchors(Anchors),
+}
+
 /// Keeps boxes by descending score among those of a class, and leaves out each that overlaps a kept one. Arguments 0 and 1 are the
 /// boxes `(images, boxes, 4)`, two opposite corners each, and the scores `(images, classes, boxes)`. Arguments 2 to 4 have one
 /// element: the largest number of kept boxes of a class, if above 0; the overlap from which a box is left out; the score that a
@@ -161,4 +171,109 @@ pub struct AllClassNms {
     pub limits: [DType; 3],
     /// The results are instead, for each image, rows `class, box`, their scores in F32, and the number of rows.
     pub by_image: bool,
+}
+
+/// Boxes as rows of fields: a tensor `(images, boxes, fields)`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct BoxRows {
+    pub images: u64,
+    pub boxes: u64,
+    pub fields: u64,
+    pub dtype: DType,
+    /// The fields of the score and of the class.
+    pub score: u64,
+    pub class: Option<u64>,
+}
+
+/// Moves the valid rows to the begin of their image: those with a score above a limit and a class that is not negative. Arguments
+/// are the rows and the limit, then the number of valid rows of each image, these rows, and their numbers, both I32. Elements
+/// behind them are -1.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ValidRows {
+    pub rows: BoxRows,
+    pub limit: DType,
+}
+
+/// Orders the first rows of each image by descending score, and leaves out each that overlaps a better one of its class. A row
+/// with a score not above 0 stays and leaves out none, as does one with a negative class. Equal scores keep their order, and NaN
+/// is the least. Arguments are the rows, how many rows of each image count, the number of each row, the largest number of rows,
+/// the overlap from which a row is left out (all stay in order if that is not above 0), and the result, of -1 where there is none.
+/// A count that exceeds the rows, or is negative, ends the routine before anything is written.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct SuppressRows {
+    pub rows: BoxRows,
+    /// The first of the four fields of two opposite corners.
+    pub corners: u64,
+    pub count: DType,
+    /// The dtype of the numbers.
+    pub number: DType,
+    pub limits: [DType; 2],
+    /// The number of rows to consider, if limited.
+    pub top: Option<u64>,
+    /// Whether rows of other classes also leave out a row.
+    pub any_class: bool,
+    pub result: ChosenRows,
+}
+
+/// What becomes of the chosen rows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ChosenRows {
+    /// They stay where the order of scores has them.
+    InPlace,
+    /// Those whose first field is not negative move to the begin of their image.
+    Together,
+    /// The result has their numbers that are not negative, I32; and another result how many there are.
+    Numbers,
+}
+
+/// Cuts regions of images into bins. Arguments are images, rows `image, left, top, right, bottom` of regions, and the result, which
+/// has for each region the images' axes with bins in the place of rows and columns. A row of an image that is not there, or with
+/// more points than a bin may have, ends the routine before anything is written.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Regions {
+    pub images: u64,
+    pub channels: u64,
+    /// Rows and columns of an image.
+    pub dims: [u64; 2],
+    /// Whether channels are the last axis, or the one behind the images.
+    pub channels_last: bool,
+    pub rows: u64,
+    pub bins: [u64; 2],
+    /// The bits of the factor, an F64, from coordinates of rows to those of images.
+    pub scale_bits: u64,
+    pub element: DType,
+    pub row: DType,
+    pub of_bin: OfBin,
+    /// The number of points of a bin along an axis; 0 for its number of elements.
+    pub points: u64,
+}
+
+/// Moves and scales anchors by predictions. Arguments are the probabilities `(images, classes, anchors)`, the predictions, four
+/// numbers for each anchor of an image, the corners of anchors, and the results: rows `class, probability, left, top, right,
+/// bottom` of the anchors whose most probable class is not the background, class 0, then rows of -1; and how many there are.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Anchors {
+    pub images: u64,
+    pub classes: u64,
+    pub anchors: u64,
+    pub dtype: DType,
+    /// Whether boxes are cut to the image.
+    pub is_cut: bool,
+    /// Whether the boxes of the background stay; otherwise, classes are counted without it.
+    pub has_background: bool,
+    /// The bits of an F64: the least probability of a class other than the background.
+    pub threshold_bits: u64,
+    /// Those of the factors of predictions: right, down, width, height.
+    pub variance_bits: [u64; 4],
+}
+
+/// What becomes of a bin.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum OfBin {
+    /// The mean of points, each interpolated between four elements.
+    Mean,
+    /// The largest point.
+    Largest,
+    /// The largest element.
+    LargestElement,
 }

@@ -74,40 +74,10 @@ pub trait Float:
     fn most(self, other: Self) -> Self {
         if self > other { self } else { other }
     }
-
-    /// The part that two boxes share of what both cover; 0 where they cover nothing. A box has the begins of both axes, their ends,
-    /// and its area.
-    #[inline(always)]
-    fn overlap(a: [Self; 5], b: [Self; 5]) -> Self {
-        let shared = |i: usize| (a[i + 2].least(b[i + 2]) - a[i].most(b[i])).most(Self::ZERO);
-        let both = shared(0) * shared(1);
-        let all = a[4] + b[4] - both;
-        if all <= Self::ZERO { Self::ZERO } else { both / all }
-    }
-
-    /// Whether any of several boxes, by list, overlaps with another one by at least this part.
-    fn any_overlaps(boxes: [&[Self]; 5], other: [Self; 5], least: Self) -> bool;
 }
 
-macro_rules! float {
-    ($ty:ty) => {
-        impl Float for $ty {
-            // Here rather than where boxes are compared, because this crate is compiled for speed.
-            fn any_overlaps(boxes: [&[Self]; 5], other: [Self; 5], least: Self) -> bool {
-                let [x, y, right, bottom, area] = boxes;
-                let mut any = false;
-                for ((&x, &y), ((&right, &bottom), &area)) in x.iter().zip(y).zip(right.iter().zip(bottom).zip(area)) {
-                    // All of them are looked at, so that the compiler makes vectors of them.
-                    any |= Float::overlap([x, y, right, bottom, area], other) >= least;
-                }
-                any
-            }
-        }
-    };
-}
-
-float!(f32);
-float!(f64);
+impl Float for f32 {}
+impl Float for f64 {}
 
 macro_rules! real {
     ($ty:ty, $variant:ident, $zero:expr, $one:expr, $add:expr, $mul:expr, $div:expr, $max:expr) => {

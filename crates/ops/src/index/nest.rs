@@ -1,6 +1,7 @@
 //! Lowers gathers to loop nests: reads indices as positions, and the elements at these positions.
 
 use super::{GatherAttrs, GatherNdAttrs, OneHotAttrs, TakeAttrs};
+use crate::gather_lowering::cast;
 use crate::lower::{IndexMode, Positions, lane, tabled};
 use crate::prelude::*;
 
@@ -107,8 +108,7 @@ pub(super) fn gather_nd(call: &Call) -> Option<Template> {
 pub(super) fn one_hot(call: &Call) -> Option<Template> {
     let attrs = OneHotAttrs::read(call.attrs);
     let (indices, out) = (call.arg(0), call.out());
-    // Both values are of the result's dtype, or have to be converted.
-    (lane(out.dtype).is_some() && (1..3).all(|arg| call.arg(arg).dtype == out.dtype)).then_some(())?;
+    let to = lane(out.dtype)?;
     tabled(u64::try_from(attrs.depth).ok()?)?;
     let depth = attrs.depth as i32;
     let new = if attrs.axis < 0 { indices.shape.len() } else { attrs.axis as usize };
@@ -122,6 +122,7 @@ pub(super) fn one_hot(call: &Call) -> Option<Template> {
     template.reads.push(Read::table(Table::ints(0..depth), AxisMap::of(new)));
     template.reads.extend([1, 2].map(|arg| Read::of(Source::Arg(arg), vec![])));
     let [index, place, on, off] = [0, 1, 2, 3].map(|read| body.read(read));
+    let (on, off) = (cast(&mut body, on, lane(call.arg(1).dtype)?, to)?, cast(&mut body, off, lane(call.arg(2).dtype)?, to)?);
     let marked = body.cmp(Cmp::Eq, index, place);
     let val = body.select(marked, on, off);
     template.finish(body, val)

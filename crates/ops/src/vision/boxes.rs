@@ -1,7 +1,10 @@
 //! Boxes of the single shot detector: computes priors, and applies predictions to them.
 
 use super::{MultiBoxPriorAttrs, MultiBoxTransformLocAttrs, require_shape};
+use crate::gather_lowering::{counted, read};
+use crate::lower::{converted, lane, tabled};
 use crate::prelude::*;
+use relayc_ir::kernel::{Anchors, Boxes, Routine};
 use relayc_ir::tensor::{Acc, Float};
 
 pub(super) fn multibox_prior_rel(cx: &mut RelCx) -> RelResult {
@@ -24,27 +27,6 @@ pub(super) fn multibox_prior_rel(cx: &mut RelCx) -> RelResult {
 }
 
 pub(super) fn multibox_prior_eval(cx: &EvalCx) -> EvalResult {
-    fn priors<T: Float>(height: usize, width: usize, attrs: &MultiBoxPriorAttrs) -> Vec<T> {
-        let (n, at, half) = (|n: usize| T::at(n as f64), T::at, T::at(0.5));
-        let step = |i: usize, size: usize| if attrs.steps[i] > 0.0 { at(attrs.steps[i]) } else { T::ONE / n(size) };
-        let root = |ratio: f64| T::at(at(ratio).to_f64().sqrt());
-        // Half the width and height of each box of a position.
-        let wide = |size: f64| at(size) * n(height) / n(width);
-        let of_sizes = attrs.sizes.iter().map(|&size| (wide(size) * half, at(size) * half));
-        let first = attrs.sizes[0];
-        let of_ratios = attrs.ratios[1..].iter().map(|&ratio| (wide(first) * root(ratio) * half, at(first) / root(ratio) * half));
-        let halves: Vec<(T, T)> = of_sizes.chain(of_ratios).collect();
-        let mut out = Vec::with_capacity(height * width * halves.len() * 4);
-        for (i, j) in (0..height).flat_map(|i| (0..width).map(move |j| (i, j))) {
-            let y = (n(i) + at(attrs.offsets[0])) * step(0, height);
-            let x = (n(j) + at(attrs.offsets[1])) * step(1, width);
-            out.extend(halves.iter().flat_map(|&(w, h)| [x - w, y - h, x + w, y + h]));
-        }
-        if attrs.clip {
-            out.iter_mut().for_each(|x| *x = x.most(T::ZERO).least(T::ONE));
-        }
-        out
-    }
     let (attrs, shape) = (MultiBoxPriorAttrs::read(cx.attrs), cx.tensor(0).shape());
     let (height, width) = (shape[2], shape[3]);
     let out = match cx.out_dtype() {
@@ -52,6 +34,42 @@ pub(super) fn multibox_prior_eval(cx: &EvalCx) -> EvalResult {
         _ => Tensor::from_vec(cx.out_shape(), priors::<f32>(height, width, &attrs)),
     };
     Ok(out.cast(cx.out_dtype()).expect("the dtype of a tensor").into())
+}
+
+fn priors<T: Float>(height: usize, width: usize, attrs: &MultiBoxPriorAttrs) -> Vec<T> {
+    let (n, at, half) = (|n: usize| T::at(n as f64), T::at, T::at(0.5));
+    let step = |i: usize, size: usize| if attrs.steps[i] > 0.0 { at(attrs.steps[i]) } else { T::ONE / n(size) };
+    let root = |ratio: f64| T::at(at(ratio).to_f64().sqrt());
+    // Half the width and height of each box of a position.
+    let wide = |size: f64| at(size) * n(height) / n(width);
+    let of_sizes = attrs.sizes.iter().map(|&size| (wide(size) * half, at(size) * half));
+    let first = attrs.sizes[0];
+    let of_ratios = attrs.ratios[1..].iter().map(|&ratio| (wide(first) * root(ratio) * half, at(first) / root(ratio) * half));
+    let halves: Vec<(T, T)> = of_sizes.chain(of_ratios).collect();
+    let mut out = Vec::with_capacity(height * width * halves.len() * 4);
+    for (i, j) in (0..height).flat_map(|i| (0..width).map(move |j| (i, j))) {
+        let y = (n(i) + at(attrs.offsets[0])) * step(0, height);
+        let x = (n(j) + at(attrs.offsets[1])) * step(1, width);
+        out.extend(halves.iter().flat_map(|&(w, h)| [x - w, y - h, x + w, y + h]));
+    }
+    if attrs.clip {
+        out.iter_mut().for_each(|x| *x = x.most(T::ZERO).least(T::ONE));
+    }
+    out
+}
+
+/// The boxes depend on shapes and attributes alone.
+pub(super) fn multibox_prior_nest(call: &Call) -> Option<Template> {
+    let (shape, out) = (&call.arg(0).shape, call.out());
+    (out.dtype != DType::F64).then_some(())?;
+    tabled(out.shape.iter().product())?;
+    let priors = priors::<f32>(shape[2] as usize, shape[3] as usize, &MultiBoxPriorAttrs::read(call.attrs));
+    let mut template = Template { dims: out.shape.clone(), ..Template::default() };
+    let mut body = Body::new();
+    let dims: Vec<(usize, u64)> = out.shape.iter().copied().enumerate().collect();
+    let val = read(&mut template, &mut body, Read::table(Table::floats(priors), counted(&dims)));
+    let val = converted(&mut body, val, ScalarType::F32, lane(out.dtype)?);
+    template.finish(body, val)
 }
 
 pub(super) fn multibox_transform_loc_rel(cx: &mut RelCx) -> RelResult {
@@ -81,6 +99,24 @@ pub(super) fn multibox_transform_loc_eval(cx: &EvalCx) -> EvalResult {
         _ => transformed::<f32>(cx, &attrs),
     };
     Ok(Outputs::Tuple(rows.into()))
+}
+
+/// `None` for float64, whose powers of e may differ in the last place.
+pub(super) fn multibox_transform_loc_routine(call: &Call) -> Option<Routine> {
+    let attrs = MultiBoxTransformLocAttrs::read(call.attrs);
+    let &[images, classes, anchors] = call.arg(0).shape.as_slice() else { return None };
+    let dtype = call.arg(0).dtype;
+    (lane(dtype)? != ScalarType::F64).then_some(())?;
+    Some(Routine::Boxes(Boxes::Anchors(Anchors {
+        images,
+        classes,
+        anchors,
+        dtype,
+        is_cut: attrs.clip,
+        has_background: attrs.keep_background,
+        threshold_bits: attrs.threshold.to_bits(),
+        variance_bits: [0, 1, 2, 3].map(|at| attrs.variances[at].to_bits()),
+    })))
 }
 
 fn transformed<T: Float>(cx: &EvalCx, attrs: &MultiBoxTransformLocAttrs) -> [Tensor; 2] {

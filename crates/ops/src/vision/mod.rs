@@ -153,6 +153,7 @@ pub(crate) const MULTIBOX_PRIOR: OpDef = OpDef {
     ],
     rel: boxes::multibox_prior_rel,
     eval: boxes::multibox_prior_eval,
+    lower: Some(Lower::Nest(boxes::multibox_prior_nest)),
     ..OpDef::BASE
 };
 
@@ -172,6 +173,7 @@ pub(crate) const MULTIBOX_TRANSFORM_LOC: OpDef = OpDef {
     ],
     rel: boxes::multibox_transform_loc_rel,
     eval: boxes::multibox_transform_loc_eval,
+    lower: Some(Lower::Routine(boxes::multibox_transform_loc_routine)),
     ..OpDef::BASE
 };
 
@@ -189,6 +191,7 @@ pub(crate) const GET_VALID_COUNTS: OpDef = OpDef {
     ],
     rel: nms::get_valid_counts_rel,
     eval: nms::get_valid_counts_eval,
+    lower: Some(Lower::Routine(nms::get_valid_counts_routine)),
     ..OpDef::BASE
 };
 
@@ -215,6 +218,7 @@ pub(crate) const NON_MAX_SUPPRESSION: OpDef = OpDef {
     ],
     rel: nms::non_max_suppression_rel,
     eval: nms::non_max_suppression_eval,
+    lower: Some(Lower::Routine(nms::non_max_suppression_routine)),
     ..OpDef::BASE
 };
 
@@ -278,6 +282,7 @@ pub const ROI_ALIGN: OpDef = OpDef {
     ],
     rel: roi::roi_align_rel,
     eval: roi::roi_align_eval,
+    lower: Some(Lower::Routine(roi::roi_align_routine)),
     fuse: Some(Fuse::OutEWiseFusable),
     ..OpDef::BASE
 };
@@ -291,6 +296,7 @@ pub const ROI_POOL: OpDef = OpDef {
     rules: &[ROI_ALIGN.rules[0], ROI_ALIGN.rules[1], ROI_ALIGN.rules[2], ROI_ALIGN.rules[3]],
     rel: roi::roi_pool_rel,
     eval: roi::roi_pool_eval,
+    lower: Some(Lower::Routine(roi::roi_pool_routine)),
     ..ROI_ALIGN
 };
 
@@ -310,6 +316,7 @@ pub(crate) const YOLO_REORG: OpDef = OpDef {
     ],
     rel: roi::yolo_reorg_rel,
     eval: roi::yolo_reorg_eval,
+    lower: Some(Lower::Nest(roi::yolo_reorg_nest)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };

@@ -35,38 +35,19 @@ pub(super) fn descending<T: Float>(scores: &[T]) -> Vec<usize> {
     order.into_iter().map(|(_, i)| i).collect()
 }
 
-/// A box, given by two opposite corners, as [`Float::overlap`] takes it.
+/// A box, given by two opposite corners: the begins of both axes, their ends, and its area.
 fn sides<T: Float>(corners: &[T]) -> [T; 5] {
     let low = [0, 1].map(|i| corners[i].least(corners[i + 2]));
     let high = [0, 1].map(|i| corners[i].most(corners[i + 2]));
     [low[0], low[1], high[0], high[1], (high[0] - low[0]) * (high[1] - low[1])]
 }
 
-/// Boxes against which others are held.
-struct Boxes<T> {
-    lists: [Vec<T>; 5],
-}
-
-/// How many boxes are compared before the result is looked at.
-const TOGETHER: usize = 64;
-
-impl<T: Float> Boxes<T> {
-    fn none() -> Boxes<T> {
-        Boxes { lists: Default::default() }
-    }
-
-    fn push(&mut self, sides: &[T; 5]) {
-        self.lists.iter_mut().zip(sides).for_each(|(list, &side)| list.push(side));
-    }
-
-    /// Whether any of them overlaps with a box by at least this part.
-    fn any_overlaps(&self, other: &[T; 5], least: T) -> bool {
-        let n = self.lists[0].len();
-        (0..n).step_by(TOGETHER).any(|begin| {
-            let boxes = self.lists.each_ref().map(|list| &list[begin..n.min(begin + TOGETHER)]);
-            T::any_overlaps(boxes, *other, least)
-        })
-    }
+/// The part that two boxes share of what both cover; 0 where they cover nothing.
+fn overlap<T: Float>(a: &[T; 5], b: &[T; 5]) -> T {
+    let shared = |i: usize| (a[i + 2].least(b[i + 2]) - a[i].most(b[i])).most(T::ZERO);
+    let both = shared(0) * shared(1);
+    let all = a[4] + b[4] - both;
+    if all <= T::ZERO { T::ZERO } else { both / all }
 }
 
 pub(super) fn get_valid_counts_rel(cx: &mut RelCx) -> RelResult {
@@ -107,6 +88,38 @@ pub(super) fn get_valid_counts_eval(cx: &EvalCx) -> EvalResult {
 fn chosen_rows(data: &Tensor, rows: &[Option<usize>]) -> Tensor {
     let length = data.shape()[2];
     data.pick(data.shape(), -1.0, |i| rows[i / length].map(|row| row * length + i % length))
+}
+
+/// Operand 0 as rows of boxes.
+fn box_rows(call: &Call, score_index: i64, id_index: i64) -> Option<kernel::BoxRows> {
+    let &[images, boxes, fields] = call.arg(0).shape.as_slice() else { return None };
+    (boxes < MOST_BOXES).then_some(())?;
+    let (score, class) = (u64::try_from(score_index).ok()?, u64::try_from(id_index).ok());
+    Some(kernel::BoxRows { images, boxes, fields, dtype: supported(call, 0)?, score, class })
+}
+
+pub(super) fn get_valid_counts_routine(call: &Call) -> Option<Routine> {
+    let attrs = GetValidCountsAttrs::read(call.attrs);
+    let rows = box_rows(call, attrs.score_index, attrs.id_index)?;
+    Some(Routine::Boxes(kernel::Boxes::Valid(kernel::ValidRows { rows, limit: of_one(call, 1)? })))
+}
+
+pub(super) fn non_max_suppression_routine(call: &Call) -> Option<Routine> {
+    let attrs = NonMaximumSuppressionAttrs::read(call.attrs);
+    Some(Routine::Boxes(kernel::Boxes::Suppress(kernel::SuppressRows {
+        rows: box_rows(call, attrs.score_index, attrs.id_index)?,
+        corners: u64::try_from(attrs.coord_start).ok()?,
+        count: supported(call, 1)?,
+        number: supported(call, 2)?,
+        limits: [of_one(call, 3)?, of_one(call, 4)?],
+        top: u64::try_from(attrs.top_k).ok().filter(|&k| k > 0),
+        any_class: attrs.force_suppress,
+        result: match () {
+            () if attrs.return_indices => kernel::ChosenRows::Numbers,
+            () if attrs.invalid_to_bottom => kernel::ChosenRows::Together,
+            () => kernel::ChosenRows::InPlace,
+        },
+    })))
 }
 
 pub(super) fn non_max_suppression_rel(cx: &mut RelCx) -> RelResult {
@@ -212,7 +225,7 @@ fn suppressed<T: Float>(
                 } else if let Some(a) = row.filter(scored) {
                     let own = sides(a);
                     let better =
-                        |&(b, of_b): &(usize, [T; 5])| has_class(b) && rivals(a, b) && T::overlap(own, of_b) >= T::at(threshold);
+                        |&(b, of_b): &(usize, [T; 5])| has_class(b) && rivals(a, b) && overlap(&own, &of_b) >= T::at(threshold);
                     if chosen.iter().any(better) {
                         *row = None;
                     } else {
@@ -286,22 +299,33 @@ pub(super) fn all_class_eval(cx: &EvalCx) -> EvalResult {
     Ok(Outputs::Tuple(vec![rows, best, Tensor::from_vec(&[n], counts)]))
 }
 
+/// More boxes have no kernel: a key of 32 bits has a position of as many behind it.
+const MOST_BOXES: u64 = 1 << 32;
+
+/// The dtype of an operand, if kernels support it.
+fn supported(call: &Call, arg: usize) -> Option<DType> {
+    lane(call.arg(arg).dtype).map(|_| call.arg(arg).dtype)
+}
+
+/// As [`supported`], of an operand of one element.
+fn of_one(call: &Call, arg: usize) -> Option<DType> {
+    supported(call, arg).filter(|_| call.arg(arg).shape.iter().all(|&dim| dim == 1))
+}
+
 pub(super) fn all_class_routine(call: &Call) -> Option<Routine> {
     let &[images, classes, boxes] = call.arg(1).shape.as_slice() else { return None };
-    // A key of 32 bits has a position of as many behind it.
-    (boxes < 1 << 32).then_some(())?;
-    let dtype = |arg: usize| lane(call.arg(arg).dtype).map(|_| call.arg(arg).dtype);
+    (boxes < MOST_BOXES).then_some(())?;
     let by_image = AllClassNmsAttrs::read(call.attrs).output_format.0 == "tensorflow";
-    let limits = [dtype(2)?, dtype(3)?, dtype(4)?];
-    Some(Routine::AllClassNms(kernel::AllClassNms {
+    let limits = [of_one(call, 2)?, of_one(call, 3)?, of_one(call, 4)?];
+    Some(Routine::Boxes(kernel::Boxes::AllClass(kernel::AllClassNms {
         images,
         classes,
         boxes,
-        corner: dtype(0)?,
-        score: dtype(1)?,
+        corner: supported(call, 0)?,
+        score: supported(call, 1)?,
         limits,
         by_image,
-    }))
+    })))
 }
 
 struct Chosen {
@@ -320,14 +344,14 @@ fn of_all_classes<T: Float>(boxes: &Tensor, scores: &Tensor, [most, iou, least]:
     for (picture, class) in (0..n).flat_map(|picture| (0..n_classes).map(move |class| (picture, class))) {
         let of_class = &scores[(picture * n_classes + class) * n_boxes..][..n_boxes];
         let order = descending(of_class).into_iter().take_while(|&number| of_class[number] > T::at(least));
-        let (mut numbers, mut chosen) = (vec![], Boxes::none());
+        let (mut numbers, mut chosen): (Vec<usize>, Vec<&[T; 5]>) = (vec![], vec![]);
         // TVM marks a suppressed box by the score -1, and a box of a score not above 0 is not suppressed.
         for number in order.filter(|&number| iou > 0.0 && of_class[number] > -T::ONE) {
             if most > 0.0 && numbers.len() as f64 >= most {
                 break;
             }
             let own = &sides[picture * n_boxes + number];
-            if of_class[number] <= T::ZERO || !chosen.any_overlaps(own, T::at(iou)) {
+            if of_class[number] <= T::ZERO || !chosen.iter().any(|better| overlap(better, own) >= T::at(iou)) {
                 numbers.push(number);
                 chosen.push(own);
             }

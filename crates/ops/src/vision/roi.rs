@@ -2,8 +2,11 @@
 
 use super::{RoiAlignAttrs, RoiPoolAttrs, YoloReorgAttrs, require_shape};
 use crate::choice::one_of;
+use crate::gather_lowering::gather_each;
 use crate::interpolation::{self, Taps};
+use crate::lower::lane;
 use crate::prelude::*;
+use relayc_ir::kernel::{Boxes, OfBin, Regions, Routine};
 use relayc_ir::tensor::{Acc, Float};
 use smallvec::smallvec;
 
@@ -66,7 +69,7 @@ fn each_roi<T: Float>(
     cx: &EvalCx,
     layout: &str,
     scale: f64,
-    region: impl Fn(&Rois<T>, usize, &[T], &mut Vec<T>) -> Result<(), Trap>,
+    region: impl Fn(&Rois<T>, usize, &[T], &mut Vec<T>) -> Result<(), TooMany>,
 ) -> EvalResult {
     let layout = Layout::parse(layout).expect("the relation required a layout");
     let data = layout.unpack("NCHW", cx.tensor(0));
@@ -77,11 +80,12 @@ fn each_roi<T: Float>(
     let dims = [data.shape()[2], data.shape()[3]];
     let rois = Rois { data: &elements, channels, dims, pooled: [pooled[0], pooled[1]], scale: T::at(scale) };
     let mut out = Vec::with_capacity(ty.shape.iter().product());
-    for roi in table.chunks_exact(5) {
+    for (row, roi) in table.chunks_exact(5).enumerate() {
         let number = roi[0].to_f64();
         let picture = Some(number as usize).filter(|&picture| number > -1.0 && picture < n_pictures);
-        let outside = || Trap::new(codes::E0501, format!("picture {number} is outside of a batch of {n_pictures}"));
-        region(&rois, picture.ok_or_else(outside)?, roi, &mut out)?;
+        let outside = || Trap::new(codes::E0501, format!("row {row} of rois names a picture outside of a batch of {n_pictures}"));
+        let too_many = |TooMany| Trap::new(codes::E0506, format!("row {row} of rois has too many points in each bin"));
+        region(&rois, picture.ok_or_else(outside)?, roi, &mut out).map_err(too_many)?;
     }
     let out = Tensor::from_vec(&[table.len() / 5, channels, pooled[0], pooled[1]], out);
     Ok(layout.pack("NCHW", &out.cast(ty.dtype).expect("the dtype of a tensor")).into())
@@ -98,12 +102,15 @@ pub(super) fn roi_align_eval(cx: &EvalCx) -> EvalResult {
     }
 }
 
-fn aligned<T: Float>(rois: &Rois<T>, picture: usize, roi: &[T], attrs: &RoiAlignAttrs, out: &mut Vec<T>) -> Result<(), Trap> {
+/// A bin of more than [`MAX_POINTS`].
+struct TooMany;
+
+fn aligned<T: Float>(rois: &Rois<T>, picture: usize, roi: &[T], attrs: &RoiAlignAttrs, out: &mut Vec<T>) -> Result<(), TooMany> {
     let bin = |axis: usize| rois.side(roi, axis).1 / T::at(rois.pooled[axis] as f64);
     let n_points = |axis: usize| if attrs.sample_ratio > 0 { attrs.sample_ratio as f64 } else { bin(axis).to_f64().ceil() };
     let n = [0, 1].map(n_points);
     if n[0] * n[1] > MAX_POINTS {
-        return Err(Trap::new(codes::E0506, format!("{} by {} points in each bin are too many", n[0], n[1])));
+        return Err(TooMany);
     }
     // For each bin of an axis, the taps of its points; `None` is outside.
     let points = |axis: usize| -> Vec<Vec<Option<Taps<T>>>> {
@@ -153,7 +160,7 @@ pub(super) fn roi_pool_eval(cx: &EvalCx) -> EvalResult {
     }
 }
 
-fn pooled<T: Float>(rois: &Rois<T>, picture: usize, roi: &[T], out: &mut Vec<T>) -> Result<(), Trap> {
+fn pooled<T: Float>(rois: &Rois<T>, picture: usize, roi: &[T], out: &mut Vec<T>) -> Result<(), TooMany> {
     // The elements of each bin along an axis.
     let bins = |axis: usize| -> Vec<std::ops::Range<usize>> {
         let rounded = |x: T| (x * rois.scale).to_f64().round() as i64;
@@ -176,6 +183,38 @@ fn pooled<T: Float>(rois: &Rois<T>, picture: usize, roi: &[T], out: &mut Vec<T>)
         }
     }
     Ok(())
+}
+
+pub(super) fn roi_align_routine(call: &Call) -> Option<Routine> {
+    let attrs = RoiAlignAttrs::read(call.attrs);
+    let of_bin = if attrs.mode.0 == "max" { OfBin::Largest } else { OfBin::Mean };
+    regions(call, &attrs.layout.0, attrs.spatial_scale, of_bin, u64::try_from(attrs.sample_ratio).unwrap_or(0))
+}
+
+pub(super) fn roi_pool_routine(call: &Call) -> Option<Routine> {
+    let attrs = RoiPoolAttrs::read(call.attrs);
+    regions(call, &attrs.layout.0, attrs.spatial_scale, OfBin::LargestElement, 0)
+}
+
+fn regions(call: &Call, layout: &str, scale: f64, of_bin: OfBin, points: u64) -> Option<Routine> {
+    let (data, rois, out) = (call.arg(0), call.arg(1), call.out());
+    lane(data.dtype)?;
+    lane(rois.dtype)?;
+    let channels_last = layout == "NHWC";
+    let [channels, height, width] = if channels_last { [3, 1, 2] } else { [1, 2, 3] };
+    Some(Routine::Boxes(Boxes::Regions(Regions {
+        images: data.shape[0],
+        channels: data.shape[channels],
+        dims: [data.shape[height], data.shape[width]],
+        channels_last,
+        rows: rois.shape[0],
+        bins: [out.shape[height], out.shape[width]],
+        scale_bits: scale.to_bits(),
+        element: data.dtype,
+        row: rois.dtype,
+        of_bin,
+        points,
+    })))
 }
 
 pub(super) fn yolo_reorg_rel(cx: &mut RelCx) -> RelResult {
@@ -209,16 +248,23 @@ pub(super) fn yolo_reorg_eval(cx: &EvalCx) -> EvalResult {
     let stride = YoloReorgAttrs::read(cx.attrs).stride.and_then(Dim::value).unwrap_or(1) as usize;
     let data = cx.tensor(0);
     let &[_, channels, height, width] = data.shape() else { unreachable!("the relation required rank 4") };
+    Ok(data.pick(cx.out_shape(), 0.0, |i| Some(reordered(i, stride, [channels, height, width]))).into())
+}
+
+/// Where the element `i` comes from.
+fn reordered(i: usize, stride: usize, [channels, height, width]: [usize; 3]) -> usize {
     let few = channels / stride / stride;
-    Ok(data
-        .pick(cx.out_shape(), 0.0, |i| {
-            let (rest, x) = (i / width, i % width);
-            let (rest, y) = (rest / height, rest % height);
-            let (picture, c) = (rest / channels, rest % channels);
-            let (x, y) = (x * stride + c / few % stride, y * stride + c / few / stride);
-            Some(((picture * few + c % few) * height * stride + y) * width * stride + x)
-        })
-        .into())
+    let (rest, x) = (i / width, i % width);
+    let (rest, y) = (rest / height, rest % height);
+    let (picture, c) = (rest / channels, rest % channels);
+    let (x, y) = (x * stride + c / few % stride, y * stride + c / few / stride);
+    ((picture * few + c % few) * height * stride + y) * width * stride + x
+}
+
+pub(super) fn yolo_reorg_nest(call: &Call) -> Option<Template> {
+    let stride = YoloReorgAttrs::read(call.attrs).stride.and_then(Dim::value)? as usize;
+    let &[_, channels, height, width] = call.arg(0).shape.as_slice() else { return None };
+    gather_each(call, |i| reordered(i, stride, [channels, height, width].map(|dim| dim as usize)))
 }
 
 #[cfg(test)]
