@@ -140,22 +140,11 @@ impl Scalar<'_> {
         lane(self.call.arg(arg).dtype)
     }
 
-    /// Applies a function to operand 0, a float. f64 supports only functions that need no approximation.
+    /// Applies a function to operand 0, a float. f64 supports functions that reduce no argument by π, and no error function.
     pub(crate) fn float(&mut self, op: UnaryOp) -> Option<Val> {
-        let exact = matches!(
-            op,
-            UnaryOp::Sqrt
-                | UnaryOp::Abs
-                | UnaryOp::Neg
-                | UnaryOp::Floor
-                | UnaryOp::Ceil
-                | UnaryOp::Trunc
-                | UnaryOp::RoundEven
-                | UnaryOp::Round
-                | UnaryOp::Sign
-        );
         let lane = self.lane(0)?;
-        (lane.is_float() && (exact || lane != ScalarType::F64)).then_some(())?;
+        let has_f64 = !matches!(op, UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan | UnaryOp::Erf);
+        (lane.is_float() && (has_f64 || lane != ScalarType::F64)).then_some(())?;
         Some(self.body.un(op, self.args[0]))
     }
 

@@ -10,6 +10,7 @@
 
 mod convert;
 mod divide;
+mod double;
 
 use super::builder::BodyBuilder;
 use half::{bf16, f16};
@@ -351,7 +352,10 @@ impl Widths {
                     self.make.select(above, one, down)
                 })
             }
-            _ => return None,
+            _ => {
+                let [low, high] = x.two()?;
+                LaneValue::Two([self.function_f64(op, low)?, self.function_f64(op, high)?])
+            }
         })
     }
 
