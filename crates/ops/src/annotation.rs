@@ -51,6 +51,7 @@ pub(crate) const COMPILER_BEGIN: OpDef = OpDef {
     attrs: Some(&AttrSchema { declared: false, ..*CompilerAttrs::SCHEMA }),
     rel: any_type_rel,
     eval: operand,
+    lower: Some(Lower::View(|_, view| Some(view.clone()))),
     internal: true,
     ..OpDef::BASE
 };
@@ -101,6 +102,7 @@ pub(crate) const WITH_FUNCID: OpDef = OpDef {
     args: &[Arg::of("func", "Function")],
     attrs: Some(&AttrSchema { declared: false, ..*WithFuncIdAttrs::SCHEMA }),
     fuse: None,
+    lower: None,
     ..COMPILER_BEGIN
 };
 

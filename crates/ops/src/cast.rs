@@ -1,6 +1,6 @@
 //! Changes the dtype of elements: converts them, or reinterprets their bits.
 
-use super::lower::{self, no_kernel};
+use super::lower;
 use crate::prelude::*;
 
 attrs! {
@@ -79,15 +79,16 @@ fn cast_to(data: &Tensor, dtype: DType) -> EvalResult {
 }
 
 pub(crate) const REINTERPRET: OpDef = OpDef {
+    name: "reinterpret",
+    doc: "The bits of each element taken for a `dtype` of the same width (`src/relay/op/tensor/transform.cc`).",
+    args: DATA,
     attrs: Some(CastAttrs::SCHEMA),
     rules: &["C1: dtype is the dtype of a tensor", "C2: bits(data) == bits(dtype)"],
     rel: reinterpret_rel,
-    ..OpDef::unary(
-        "reinterpret",
-        "The bits of each element taken for a `dtype` of the same width (`src/relay/op/tensor/transform.cc`).",
-        reinterpret_eval,
-        no_kernel,
-    )
+    eval: reinterpret_eval,
+    lower: Some(Lower::Reinterpret),
+    fuse: Some(Fuse::ElemWise),
+    ..OpDef::BASE
 };
 
 fn reinterpret_rel(cx: &mut RelCx) -> RelResult {

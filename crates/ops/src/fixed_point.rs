@@ -1,7 +1,9 @@
 //! Fixed-point multiplication of integers by a number represented by an integer and a shift ([`FixedPoint`]).
 
 use super::attrs::Dims;
+use super::gather_lowering::read;
 use crate::prelude::*;
+use relayc_ir::kernel::Instr;
 use relayc_ir::kernel::{FixedPoint, multiply_shift};
 
 attrs! {
@@ -86,6 +88,7 @@ pub(crate) const FIXED_POINT_MULTIPLY_PER_AXIS: OpDef = OpDef {
     ],
     rel: per_axis_rel,
     eval: per_axis_eval,
+    lower: Some(Lower::Nest(per_axis_nest)),
     fuse: Some(Fuse::Broadcast),
     ..OpDef::BASE
 };
@@ -146,6 +149,49 @@ fn per_axis_eval(cx: &EvalCx) -> EvalResult {
     };
     let products = int32s(data).into_iter().enumerate().map(product).collect();
     Ok(Tensor::from_vec(data.shape(), products).into())
+}
+
+fn per_axis_nest(call: &Call) -> Option<Template> {
+    let attrs = FixedPointMultiplyPerAxisAttrs::read(call.attrs);
+    let data = &call.arg(0).shape;
+    let axes = axis_numbers(&attrs.axes)?;
+    let axes = axes.into_iter().map(|axis| call.axis(axis, data.len()).map(AxisMap::of)).collect::<Option<Vec<_>>>()?;
+    let mut template = Template { dims: data.clone(), ..Template::default() };
+    let mut body = Body::new();
+    let x = read(&mut template, &mut body, Read::of(Source::Arg(0), (0..data.len()).map(AxisMap::of).collect()));
+    let [multiplier, left, right] = [1, 2, 3].map(|arg| read(&mut template, &mut body, Read::of(Source::Arg(arg), axes.clone())));
+    let left = if attrs.is_lshift_required { left } else { body.i32(0) };
+    let val = lowered_multiply_shift(&mut body, x, multiplier, left, right);
+    template.finish(body, val)
+}
+
+/// Appends [`multiply_shift`], whose shifts are no negative numbers but those beyond all bits.
+fn lowered_multiply_shift(body: &mut Body, x: Val, multiplier: Val, left: Val, right: Val) -> Val {
+    let within = |body: &mut Body, by: Val, most: i32| {
+        let (zero, most) = (body.i32(0), body.i32(most));
+        let (low, high) = (body.cmp(Cmp::Ge, by, zero), body.cmp(Cmp::Le, by, most));
+        let is_within = body.bin(BinaryOp::And, low, high);
+        (is_within, body.select(is_within, by, zero))
+    };
+    let wide = |body: &mut Body, val: Val| body.un(UnaryOp::To(ScalarType::I64), val);
+    let ((is_up, up), (is_down, down)) = (within(body, left, 63), within(body, right, 32));
+    let up = wide(body, up);
+    let (x, multiplier) = (wide(body, x), wide(body, multiplier));
+    let zero = body.push(Instr::Const(0, ScalarType::I64));
+    let shifted = body.bin(BinaryOp::Shl, x, up);
+    let shifted = body.select(is_up, shifted, zero);
+    let product = body.bin(BinaryOp::Mul, shifted, multiplier);
+    let (less, places) = (body.i32(30), body.i32(31));
+    let [less, places] = [less, places].map(|more| {
+        let by = body.bin(BinaryOp::Add, down, more);
+        wide(body, by)
+    });
+    let one = body.push(Instr::Const(1, ScalarType::I64));
+    let half = body.bin(BinaryOp::Shl, one, less);
+    let sum = body.bin(BinaryOp::Add, product, half);
+    let result = body.bin(BinaryOp::ShrSigned, sum, places);
+    let (result, none) = (body.un(UnaryOp::To(ScalarType::I32), result), body.i32(0));
+    body.select(is_down, result, none)
 }
 
 pub(crate) const FAMILY: &[OpDef] = &[FIXED_POINT_MULTIPLY, FIXED_POINT_MULTIPLY_PER_AXIS];

@@ -1,7 +1,10 @@
 //! Losses: the distance of predictions from their targets.
 
 use super::attrs::StdString;
+use super::gather_lowering::constant;
+use super::lower::{Rows, converted, lane, stored, summing};
 use crate::prelude::*;
+use relayc_ir::kernel::{Reduction, Stage};
 use relayc_ir::tensor::{Acc, Real, Sum};
 
 attrs! {
@@ -27,6 +30,7 @@ pub(crate) const CROSS_ENTROPY: OpDef = OpDef {
     ],
     rel: cross_entropy_rel,
     eval: |cx| cross_entropy_eval(cx, f64::ln),
+    lower: Some(Lower::Nest(|call| cross_entropy_nest(call, true))),
     ..OpDef::BASE
 };
 
@@ -35,6 +39,7 @@ pub(crate) const CROSS_ENTROPY_WITH_LOGITS: OpDef = OpDef {
     doc: "`-sum(x * y) / n` with `n` the number of rows, a scalar of the dtype of `x` (`src/relay/op/nn/nn.cc`, \
           `python/tvm/relay/op/nn/_nn.py`).",
     eval: |cx| cross_entropy_eval(cx, |x| x),
+    lower: Some(Lower::Nest(|call| cross_entropy_nest(call, false))),
     ..CROSS_ENTROPY
 };
 
@@ -71,6 +76,30 @@ fn mean_of_products<T: Real>(cx: &EvalCx, of_x: fn(f64) -> f64) -> Acc {
     let products = pairs.map(|(x, y)| T::from_f64(of_x(x.to_f64())).mul(y)).collect();
     let sum = total::<T>(products);
     T::from_elements(&[], vec![T::from_f64(-sum.to_f64() / x.shape()[0] as f64)])
+}
+
+fn cross_entropy_nest(call: &Call, of_logarithms: bool) -> Option<Template> {
+    let x = call.arg(0);
+    let from = lane(x.dtype)?;
+    let to = summing(from);
+    // Floats that are whole numbers.
+    (x.shape[0] < 1 << 24 && !(of_logarithms && to == ScalarType::F64)).then_some(())?;
+    let rows = Rows::new(&x.shape, &[0, 1]);
+    let mut body = Body::new();
+    let [x, y] = [0, 1].map(|read| {
+        let val = body.read(read);
+        converted(&mut body, val, from, to)
+    });
+    let x = if of_logarithms { body.un(UnaryOp::Log, x) } else { x };
+    let product = body.bin(BinaryOp::Mul, x, y);
+    let folds = Stage { each: true, body, reductions: vec![(product, Reduction::Sum)], stores: vec![] };
+    let mut body = Body::new();
+    let sum = body.folded(0);
+    let n = constant(&mut body, to, -(call.arg(0).shape[0] as f64))?;
+    let mean = body.bin(BinaryOp::Div, sum, n);
+    let mean = converted(&mut body, mean, to, from);
+    let other = Read::of(Source::Arg(1), rows.index.clone());
+    Some(rows.nest(vec![other], vec![folds, stored(body, mean)], vec![]))
 }
 
 fn total<T: Real>(values: Vec<T>) -> T {

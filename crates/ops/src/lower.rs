@@ -63,6 +63,8 @@ pub enum Lower {
     View(fn(&Call, &View) -> Option<View>),
     /// As [`Lower::View`], with a copy for calls that strides cannot express.
     Move(fn(&Call, &View) -> Option<View>, fn(&Call) -> Option<Template>),
+    /// The bits of the first operand as elements of the result's dtype, of the same width.
+    Reinterpret,
     /// As [`Lower::View`], with a view for each field of the result.
     Split(fn(&Call, &View) -> Option<Vec<View>>),
     /// Joins the fields of the first operand along this axis.
@@ -70,6 +72,8 @@ pub enum Lower {
     /// Stacks the fields of the first operand along a new axis.
     Stack(fn(&Call) -> Option<usize>),
     Nest(fn(&Call) -> Option<Template>),
+    /// A loop nest for the field of the result with this number.
+    Nests(fn(&Call, usize) -> Option<Template>),
     /// A routine that computes the results from dense operands.
     Routine(fn(&Call) -> Option<Routine>),
     /// As [`Lower::Nest`], with a routine as the alternative.
@@ -261,11 +265,6 @@ impl Scalar<'_> {
         let zero = self.like(arg, 0.0)?;
         Some(self.body.cmp(Cmp::Ne, self.args[arg], zero))
     }
-}
-
-/// The rule of operators without a kernel.
-pub(crate) fn no_kernel(_: &mut Scalar) -> Option<Val> {
-    None
 }
 
 /// An index of an axis: `offset + Σ coefficient · index` over the dimensions of the loops, kept ones first, then reduced ones.

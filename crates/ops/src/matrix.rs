@@ -1,6 +1,6 @@
 //! Diagonals and triangles of matrices: the last two axes of a tensor are rows and columns, the others are batch axes.
 
-use super::gather_lowering::{constant, read};
+use super::gather_lowering::{constant, counted, read};
 use super::index::{require_ints, require_same_dim};
 use super::lower::{lane, tabled};
 use super::rel::require_same_dtype;
@@ -44,6 +44,7 @@ pub(crate) const MATRIX_SET_DIAG: OpDef = OpDef {
     ],
     rel: matrix_set_diag_rel,
     eval: matrix_set_diag_eval,
+    lower: Some(Lower::Nest(matrix_set_diag_nest)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -93,28 +94,75 @@ fn matrix_set_diag_rel(cx: &mut RelCx) -> RelResult {
 
 fn matrix_set_diag_eval(cx: &EvalCx) -> EvalResult {
     let (input, diagonal, attrs) = (cx.tensor(0), cx.tensor(1), MatrixSetDiagAttrs::read(cx.attrs));
-    let (rows, columns) = (input.shape()[input.rank() - 2], input.shape()[input.rank() - 1]);
-    let (rows, columns) = (rows as i64, columns as i64);
-    let (n, longest) = (attrs.k2 - attrs.k1 + 1, diagonal.shape()[diagonal.rank() - 1] as i64);
+    let [rows, columns] = [2, 1].map(|from_end| input.shape()[input.rank() - from_end]);
+    let diagonals = Diagonals { attrs, rows: rows as i64, columns: columns as i64 };
     // The elements of diagonal stand behind those of input.
     let (own, more) = (input.len(), diagonal.len());
     let flat = [(input, own), (diagonal, more)].map(|(x, n)| x.reshape(&[n]).expect("as many elements"));
     let both = Tensor::concat(&flat, 0).expect("two vectors of one dtype");
     let source = |i: usize| {
-        let (matrix, row, column) = (i as i64 / columns / rows, i as i64 / columns % rows, i as i64 % columns);
-        let k = column - row;
-        if k < attrs.k1 || k > attrs.k2 {
-            return Some(i);
-        }
-        let (at, length, right) = match k >= 0 {
-            true => (row, rows.min(columns - k), attrs.super_diag_right_align),
-            false => (column, columns.min(rows + k), attrs.sub_diag_right_align),
-        };
-        // One diagonal fills its row.
-        let offset = if right && n > 1 { longest - length } else { 0 };
-        Some(own + (((matrix * n + attrs.k2 - k) * longest) + at + offset) as usize)
+        let (matrix, at) = (i / columns / rows, i % (rows * columns));
+        Some(diagonals.place(at).map_or(i, |place| own + matrix * diagonals.count() + place))
     };
     Ok(both.pick(input.shape(), 0.0, source).into())
+}
+
+/// The diagonals that are replaced in a matrix.
+struct Diagonals {
+    attrs: MatrixSetDiagAttrs,
+    rows: i64,
+    columns: i64,
+}
+
+impl Diagonals {
+    /// The length of the longest one.
+    fn longest(&self) -> i64 {
+        (self.rows + self.attrs.k2.min(0)).min(self.columns - self.attrs.k1.max(0))
+    }
+
+    /// The number of elements of `diagonal` for a matrix.
+    fn count(&self) -> usize {
+        ((self.attrs.k2 - self.attrs.k1 + 1) * self.longest()) as usize
+    }
+
+    /// Where among these the element of a matrix stands, if it is on a diagonal.
+    fn place(&self, at: usize) -> Option<usize> {
+        let MatrixSetDiagAttrs { k1, k2, super_diag_right_align, sub_diag_right_align } = self.attrs;
+        let (row, column) = (at as i64 / self.columns, at as i64 % self.columns);
+        let k = column - row;
+        (k1..=k2).contains(&k).then_some(())?;
+        let (at, length, right) = match k >= 0 {
+            true => (row, self.rows.min(self.columns - k), super_diag_right_align),
+            false => (column, self.columns.min(self.rows + k), sub_diag_right_align),
+        };
+        // One diagonal fills its row.
+        let offset = if right && k1 != k2 { self.longest() - length } else { 0 };
+        Some(((k2 - k) * self.longest() + at + offset) as usize)
+    }
+}
+
+fn matrix_set_diag_nest(call: &Call) -> Option<Template> {
+    let (input, diagonal) = (call.arg(0), call.arg(1));
+    lane(input.dtype)?;
+    let [batch @ .., rows, columns] = input.shape.as_slice() else { return None };
+    tabled(rows.checked_mul(*columns)?)?;
+    (!input.shape.contains(&0) && !diagonal.shape.contains(&0)).then_some(())?;
+    let diagonals = Diagonals { attrs: MatrixSetDiagAttrs::read(call.attrs), rows: *rows as i64, columns: *columns as i64 };
+    let places: Vec<Option<usize>> = (0..(rows * columns) as usize).map(|at| diagonals.place(at)).collect();
+    let mut template = Template { dims: input.shape.clone(), ..Template::default() };
+    template.shapes.push((1, batch.iter().copied().chain([diagonals.count() as u64]).collect()));
+    let mut body = Body::new();
+    let index = |n: usize| (0..n).map(AxisMap::of);
+    let of_matrix = counted(&[(batch.len(), *rows), (batch.len() + 1, *columns)]);
+    let table = Table::ints(places.iter().map(|place| place.unwrap_or(0) as i32));
+    let place = read(&mut template, &mut body, Read::table(table, of_matrix.clone()));
+    let is_on = read(&mut template, &mut body, Read::table(Table::bools(places.iter().map(Option::is_some)), of_matrix));
+    let axes = index(batch.len()).chain([AxisMap::zero()]).collect();
+    let other = Read { picked: vec![(batch.len(), place)], ..Read::of(Source::Arg(1), axes) };
+    let other = read(&mut template, &mut body, other);
+    let own = read(&mut template, &mut body, Read::of(Source::Arg(0), index(input.shape.len()).collect()));
+    let val = body.select(is_on, other, own);
+    template.finish(body, val)
 }
 
 pub(crate) const TRILU: OpDef = OpDef {

@@ -210,6 +210,7 @@ pub(crate) const MESHGRID: OpDef = OpDef {
     ],
     rel: meshgrid_rel,
     eval: meshgrid_eval,
+    lower: Some(Lower::Nests(meshgrid_nest)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -249,6 +250,15 @@ fn meshgrid_eval(cx: &EvalCx) -> EvalResult {
         grid.expect("the relation gave the shape")
     };
     Ok(Outputs::Tuple(vectors.iter().enumerate().map(spread).collect()))
+}
+
+/// The field `nth`, from the vector of that number.
+fn meshgrid_nest(call: &Call, nth: usize) -> Option<Template> {
+    let indexing = MeshgridAttrs::read(call.attrs).indexing.0;
+    let (vectors, dims) = (&call.args[0], &call.out().shape);
+    let axes = vectors[nth].shape.iter().map(|_| AxisMap::of(grid_axis(&indexing, nth, vectors.len())));
+    let read = Read::of(Source::Arg(nth), axes.collect());
+    Some(Template::copy(dims.clone(), read, (0..dims.len()).map(AxisMap::of).collect()))
 }
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(ARGWHERE.name, Onnx::Nodes(argwhere_onnx))];

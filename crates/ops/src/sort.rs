@@ -4,7 +4,9 @@
 //! order, also when descending.
 
 use super::attrs::{OptInt, StdString};
+use super::gather_lowering::read;
 use super::index::require_same_dim;
+use super::lower::{converted, lane};
 use crate::prelude::*;
 use rayon::prelude::*;
 use relayc_ir::kernel::{self, Routine};
@@ -347,6 +349,7 @@ pub(crate) const SEARCHSORTED: OpDef = OpDef {
     ],
     rel: searchsorted_rel,
     eval: searchsorted_eval,
+    lower: Some(Lower::Nest(searchsorted_nest)),
     ..OpDef::BASE
 };
 
@@ -388,6 +391,51 @@ fn searchsorted_eval(cx: &EvalCx) -> EvalResult {
         low as i64
     });
     Ok(as_dtype(&found, cx.out_dtype())?.into())
+}
+
+/// Every value takes as many steps as the axis needs; steps behind the last have no effect.
+fn searchsorted_nest(call: &Call) -> Option<Template> {
+    let right = SearchSortedAttrs::read(call.attrs).right;
+    let (sequence, values) = (call.arg(0), call.arg(1));
+    let (of_element, to) = (lane(sequence.dtype)?, lane(call.out().dtype)?);
+    let length = i32::try_from(*sequence.shape.last()?).ok().filter(|&length| length > 0)?;
+    let mut template = Template { dims: values.shape.clone(), ..Template::default() };
+    let mut body = Body::new();
+    let index = |n: usize| (0..n).map(AxisMap::of);
+    let wanted = read(&mut template, &mut body, Read::of(Source::Arg(1), index(values.shape.len()).collect()));
+    let last = sequence.shape.len() - 1;
+    let axes: Vec<AxisMap> = index(last).chain([AxisMap::zero()]).collect();
+    let (one, end, mut low, mut high) = (body.i32(1), body.i32(length - 1), body.i32(0), body.i32(length));
+    for _ in 0..32 - length.leading_zeros() {
+        let sum = body.bin(BinaryOp::Add, low, high);
+        let middle = body.bin(BinaryOp::ShrSigned, sum, one);
+        let place = body.bin(BinaryOp::Min, middle, end);
+        let element = Read { picked: vec![(last, place)], ..Read::of(Source::Arg(0), axes.clone()) };
+        let element = read(&mut template, &mut body, element);
+        let is_before = comes_before(&mut body, of_element, element, wanted, right);
+        let goes_on = body.cmp(Cmp::Lt, low, high);
+        let next = body.bin(BinaryOp::Add, middle, one);
+        let (up, down) = (body.select(is_before, next, low), body.select(is_before, high, middle));
+        (low, high) = (body.select(goes_on, up, low), body.select(goes_on, down, high));
+    }
+    let val = converted(&mut body, low, ScalarType::I32, to);
+    template.finish(body, val)
+}
+
+/// Whether an element comes before another in the order of sorts; if `or_equal`, also whether it equals it.
+fn comes_before(body: &mut Body, lane: ScalarType, element: Val, other: Val, or_equal: bool) -> Val {
+    let [a, b] = match lane {
+        ScalarType::Bool => [element, other].map(|val| body.un(UnaryOp::BoolToInt, val)),
+        _ => [element, other],
+    };
+    let holds = body.cmp(if or_equal { Cmp::Le } else { Cmp::Lt }, a, b);
+    if !lane.is_float() {
+        return holds;
+    }
+    // NaN is behind all numbers, and equals itself.
+    let (of_number, at_nan) = (body.cmp(Cmp::Eq, a, a), body.cmp(Cmp::Ne, b, b));
+    let behind = if or_equal { at_nan } else { body.bin(BinaryOp::And, of_number, at_nan) };
+    body.bin(BinaryOp::Or, holds, behind)
 }
 
 // ---- Different elements ----

@@ -76,10 +76,10 @@ fn kind(def: &OpDef) -> Option<Kind> {
     match def.lower.as_ref()? {
         _ if def.internal || def.random => None,
         Lower::View(_) | Lower::Move(..) | Lower::Split(_) | Lower::Join(_) | Lower::Stack(_) => Some(Kind::Moves),
-        Lower::Routine(_) | Lower::NestOr(..) | Lower::AlongOr(..) | Lower::Shifted(..) => None,
+        Lower::Routine(_) | Lower::NestOr(..) | Lower::AlongOr(..) | Lower::Shifted(..) | Lower::Reinterpret => None,
         Lower::Scalar(_) | Lower::Divided(_) | Lower::Along(..) => Some(Kind::Scalar),
         _ if def.fuse == Some(Fuse::Injective) => Some(Kind::Gathers),
-        Lower::Nest(_) | Lower::Product(_) | Lower::Windows(..) => Some(Kind::Computes),
+        Lower::Nest(_) | Lower::Nests(_) | Lower::Product(_) | Lower::Windows(..) => Some(Kind::Computes),
     }
 }
 

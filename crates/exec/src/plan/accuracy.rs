@@ -36,6 +36,7 @@ pub fn accuracy(module: &Module, ops: &Table, call: ExprId) -> Accuracy {
             Lower::Routine(_)
             | Lower::Shifted(..)
             | Lower::View(_)
+            | Lower::Reinterpret
             | Lower::Move(..)
             | Lower::Split(_)
             | Lower::Join(_)
@@ -47,6 +48,7 @@ pub fn accuracy(module: &Module, ops: &Table, call: ExprId) -> Accuracy {
             rule(&mut Scalar { call, body: &mut body, args: &args })?;
             Some(of_body(&body, call.out().dtype.is_float() || call.args.iter().flatten().any(|arg| arg.dtype.is_float())))
         }),
+        Some(Lower::Nests(nest)) => said(&|call| Some(of_nest(&nest(call, 0)?))),
         Some(Lower::Nest(nest) | Lower::NestOr(nest, _)) => said(&|call| Some(of_nest(&nest(call)?))),
         Some(Lower::Product(product) | Lower::Windows(product, _)) => {
             let terms = said(&|call| product(call)?.iter().map(|one| one.sum.iter().product()).max().map(Accuracy::Sum));

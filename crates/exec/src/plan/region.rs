@@ -10,7 +10,7 @@ use super::{Buffer, BufferId, Fallback, Group, NoKernel, Place, Plan, Step, Work
 use relayc_ir::kernel::{Body, Routine, View};
 use relayc_ir::types::{DType, Ty};
 use relayc_ir::{ExprId, ExprKind, FuncId, Module, VarId};
-use relayc_ops::lower::{self, Call, Lower, Product, Scalar, Tensor};
+use relayc_ops::lower::{self, Call, Lower, Product, Scalar, Template, Tensor};
 use relayc_ops::{OpDef, Table};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -278,6 +278,14 @@ impl Lowering<'_> {
                 body.or_else(|| Some(self.routine(expr, op, args, call.outs, routine(call)?)))
             }
             Lower::View(view) => self.viewed(args, call, |own| view(call, own)).map(Value::Tensor),
+            Lower::Reinterpret => {
+                let lazy = self.without_anchors(args.first()?)?;
+                let mut bits = self.in_buffers(&lazy);
+                relayc_ops::lower::lane(call.out().dtype)?;
+                bits.dtype = call.out().dtype;
+                bits.loads.iter_mut().for_each(|load| load.dtype = call.out().dtype);
+                Some(Value::Tensor(self.copied(&bits)))
+            }
             Lower::Move(view, nest) => match self.seen(args, call, |own| view(call, own)) {
                 Some(lazy) => Some(Value::Tensor(lazy)),
                 None => self.anchor_nest(op, call, args, nest(call)?.near(call)?),
@@ -298,6 +306,14 @@ impl Lowering<'_> {
                 self.join(expr, op, call, &[Value::Tuple(layers.into())], axis)
             }
             Lower::Nest(nest) => self.anchor_nest(op, call, args, nest(call)?.near(call)?),
+            Lower::Nests(nest) => {
+                let nests = (0..call.outs.len()).map(|at| nest(call, at)).collect::<Option<Vec<_>>>()?;
+                let field = |(at, nest): (usize, Template)| {
+                    let call = Call { outs: &call.outs[at..=at], ..*call };
+                    self.anchor_nest(op, &call, args, nest.near(&call)?)
+                };
+                nests.into_iter().enumerate().map(field).collect::<Option<_>>().map(Value::Tuple)
+            }
             Lower::Routine(routine) => Some(self.routine(expr, op, args, call.outs, routine(call)?)),
             Lower::NestOr(nest, routine) => match nest(call).and_then(|nest| nest.near(call)) {
                 Some(nest) => self.anchor_nest(op, call, args, nest),

@@ -349,6 +349,10 @@ pub(crate) const SLICE_LIKE: OpDef = OpDef {
     ],
     rel: slice_like_rel,
     eval: slice_like_eval,
+    lower: Some(Lower::View(|call, view| {
+        let axes = call.out().shape.iter().enumerate();
+        Some(axes.fold(view.clone(), |view, (axis, &n)| view.slice(axis, 0, 1, n)))
+    })),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };

@@ -1,7 +1,7 @@
 //! Lowers conversions of quantized tensors to bodies, with the same steps as their evaluation.
 
 use super::rel::from_end;
-use super::{BroadcastAttrs, QuantizeAttrs, RequantizeAttrs};
+use super::{BroadcastAttrs, LeakyReluAttrs, QuantizeAttrs, RequantizeAttrs};
 use crate::conv::{Conv2dAttrs, conv_product};
 use crate::dense::dense_product;
 use crate::lower;
@@ -21,6 +21,35 @@ pub(super) const CONV2D_PRODUCT: Lower = Lower::Shifted(output_channels, |call| 
 pub(super) const ADD: Lower = Lower::Along(pair_axis, |s| pair_scalar(s, BinaryOp::Add, BinaryOp::Sub));
 pub(super) const SUBTRACT: Lower = Lower::Along(pair_axis, |s| pair_scalar(s, BinaryOp::Sub, BinaryOp::Add));
 pub(super) const MUL: Lower = Lower::Along(pair_axis, mul_scalar);
+pub(super) const LEAKY_RELU: Lower = Lower::Scalar(leaky_relu_scalar);
+
+/// A function of floats, between a conversion from integers and one back.
+pub(super) fn by_floats(s: &mut Scalar, function: &OpDef) -> Option<Val> {
+    let Some(Lower::Scalar(rule)) = function.lower else { return None };
+    let floats = [vec![lower::Tensor { shape: s.call.out().shape.clone(), dtype: DType::F32 }]];
+    let call = Call { attrs: &[], args: s.call.args, outs: &floats[0] };
+    let x = dequantize_scalar(&mut Scalar { call: &call, body: s.body, args: s.args })?;
+    let call = Call { attrs: &[], args: &floats, outs: &floats[0] };
+    let y = rule(&mut Scalar { call: &call, body: s.body, args: &[x] })?;
+    quantize_scalar(&mut Scalar { call: s.call, body: s.body, args: &[y, s.args[3], s.args[4]] })
+}
+
+/// With the numbers of both scales, from which multiplier and shift are made.
+fn leaky_relu_scalar(s: &mut Scalar) -> Option<Val> {
+    let alpha = LeakyReluAttrs::read(s.call.attrs).alpha;
+    let out_scale = number(s, 3).filter(|&scale| scale != 0.0)?;
+    let by = FixedPoint::of(number(s, 1)? / out_scale)?;
+    let (part, rest) = (FixedPoint::of(alpha)?, FixedPoint::of(1.0 - alpha)?);
+    let x = lower::converted(s.body, s.args[0], s.lane(0)?, ScalarType::I32);
+    let shifted = s.body.bin(BinaryOp::Sub, x, s.args[2]);
+    let scaled = by.lowered(s.body, shifted);
+    let y = s.body.bin(BinaryOp::Add, scaled, s.args[4]);
+    let (share, offset) = (part.lowered(s.body, y), rest.lowered(s.body, s.args[4]));
+    let below = s.body.bin(BinaryOp::Add, share, offset);
+    let is_below = s.body.cmp(Cmp::Lt, x, s.args[2]);
+    let result = s.body.select(is_below, below, y);
+    limited(s, result)
+}
 
 /// The axis of a convolution's weight that output channels lie on, if there is one for all of them.
 fn output_channels(call: &Call) -> Option<usize> {

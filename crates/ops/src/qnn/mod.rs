@@ -440,6 +440,7 @@ pub(crate) const LEAKY_RELU: OpDef = OpDef {
     ],
     rel: rel::leaky_relu_rel,
     eval: eval::leaky_relu_eval,
+    lower: Some(lower::LEAKY_RELU),
     fuse: None,
     ..OpDef::BASE
 };
