@@ -1,6 +1,7 @@
 //! Fourier transforms of whole axes and of short windows.
 
 mod fft;
+mod nest;
 
 use crate::attrs::OptBool;
 use crate::prelude::*;
@@ -44,6 +45,7 @@ pub(crate) const DFT: OpDef = OpDef {
     ],
     rel: dft_rel,
     eval: dft_eval,
+    lower: Some(Lower::Nests(nest::dft)),
     ..OpDef::BASE
 };
 
@@ -99,6 +101,7 @@ pub(crate) const STFT: OpDef = OpDef {
     ],
     rel: stft_rel,
     eval: stft_eval,
+    lower: Some(Lower::Nest(nest::stft)),
     ..OpDef::BASE
 };
 
