@@ -307,6 +307,7 @@ pub(crate) const DEFORMABLE_CONV2D: OpDef = OpDef {
     ],
     rel: deformable::deformable_rel,
     eval: deformable::deformable_eval,
+    lower: Some(Lower::Nest(deformable::deformable_nest)),
     fuse: Some(Fuse::OutEWiseFusable),
     macs: Some(|shapes| macs(shapes, &read_deformable(shapes.attrs).1, HW, 2)),
     ..OpDef::BASE

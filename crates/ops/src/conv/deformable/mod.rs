@@ -1,5 +1,9 @@
 //! Deformable convolution: an operand displaces each point of each window.
 
+mod nest;
+
+pub(super) use nest::deformable_nest;
+
 use super::eval::{self, Sizes};
 use super::read_deformable;
 use super::rel::{self, letters, require_positive};
