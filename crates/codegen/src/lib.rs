@@ -18,6 +18,7 @@ pub mod memory;
 pub mod microbenchmark;
 pub mod nest;
 pub mod pool;
+pub mod recent;
 pub mod region;
 #[cfg(test)]
 mod tests;

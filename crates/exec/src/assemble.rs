@@ -72,7 +72,7 @@ pub fn assemble(
     shared: Option<&Shared>,
     wishes: &[Vec<Wish>],
 ) -> Result<Assembled, NoCode> {
-    let mut asm = Asm::new(isa);
+    let mut asm = Asm::new(isa).with(shared.map(|shared| shared.fragments.clone()));
     let mut all = Assembled {
         plan: Plan::default(),
         bytes: vec![],

@@ -15,6 +15,5 @@ pub mod launch;
 pub mod listing;
 pub mod plan;
 pub mod program;
-mod recent;
 mod routine;
 pub mod shared;

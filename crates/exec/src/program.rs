@@ -12,7 +12,7 @@ use super::shared::{self, kernels::SharedKernel};
 use crate::plan::{Buffer, BufferId, CallId, ConstId, Place, Plan, Scratch, Step, Work};
 use relayc_base::Idx;
 use relayc_base::diag::Diagnostic;
-use relayc_codegen::contraction::Source;
+use relayc_codegen::contraction::{Compiled, Source};
 use relayc_codegen::memory::Code;
 use relayc_codegen::nest::NestCode;
 use relayc_codegen::pool::{Pool, part};
@@ -112,6 +112,7 @@ impl CompiledPlan {
             weights.add(&program.packed);
         }
         if let Some(shared) = shared {
+            shared.fragments.end();
             shared.kernels.add(emitted.into_iter().filter_map(|(at, weights, wishes)| {
                 let Work::Kernel(kernel) = &program.plan.steps[at].work else { return None };
                 let (launch, reason, code) = (&program.launches[at], &program.reasons[at], &program.code);
@@ -534,8 +535,8 @@ pub struct PlanSession {
     bytes: usize,
     /// Start of the memory that the addresses are in.
     start: *mut u8,
-    /// The pieces of each thread, for each step.
-    pieces: Vec<Vec<Vec<Piece>>>,
+    /// The pieces of each thread, for each step; steps with the same code share them.
+    pieces: Vec<Arc<[Vec<Piece>]>>,
     /// The address of each buffer and of each step's arguments, and the positions to which a run writes those of inputs and
     /// outputs.
     addresses: Vec<*mut u8>,
@@ -578,7 +579,15 @@ impl PlanSession {
     /// A session that runs with this many threads once it has a workspace ([`PlanSession::enter`]).
     pub fn without_memory(program: Arc<CompiledPlan>, threads: usize) -> PlanSession {
         let memory = Region::default();
-        let pieces = program.launches.iter().map(|launch| split(launch, threads)).collect();
+        let mut known: FxHashMap<Option<*const Compiled>, Arc<[Vec<Piece>]>> = FxHashMap::default();
+        let of = |launch: &Launch| {
+            let code = match launch {
+                Launch::Contraction(code, _) => Some(Arc::as_ptr(code)),
+                _ => None,
+            };
+            known.entry(code).or_insert_with(|| split(launch, threads).into()).clone()
+        };
+        let pieces = program.launches.iter().map(of).collect();
         let addresses = program.addresses(Some(&memory), &[], &mut []);
         let of = |step: &Step| step.args.iter().map(|&id| addresses[id.index()]).collect();
         let args = program.plan.steps.iter().map(of).collect();

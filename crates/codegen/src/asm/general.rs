@@ -5,9 +5,10 @@
 //! constant pool.
 
 use super::encode::{Bytes, Place};
+use super::fragment::{Number, Site};
 use super::operand::{Cond, Label, Mem, R};
 use super::{Asm, RELATIVE_DWORD};
-use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
+use dynasmrt::{AssemblyOffset, DynasmApi, DynasmLabelApi, dynasm};
 
 /// The REX.W prefix; without it an instruction works on 32 bits.
 const WIDE: u8 = 8;
@@ -124,6 +125,47 @@ impl Asm {
             Ok(value) => dynasm!(self.ops ; .arch x64 ; imul Rq(dst), Rq(src), BYTE value),
             Err(_) => dynasm!(self.ops ; .arch x64 ; imul Rq(dst), Rq(src), DWORD value),
         }
+    }
+
+    /// Loads a number.
+    pub(crate) fn mov_rn(&mut self, dst: R, number: Number) {
+        dynasm!(self.ops ; .arch x64 ; mov Rq(dst), QWORD 0);
+        self.site(8, number);
+    }
+
+    /// Compares with a number of 31 bits.
+    pub(crate) fn cmp_rn(&mut self, a: R, number: Number) {
+        dynasm!(self.ops ; .arch x64 ; cmp Rq(a), DWORD 0);
+        self.site(4, number);
+    }
+
+    /// `dst = src * number`, of 31 bits.
+    pub(crate) fn imul_rrn(&mut self, dst: R, src: R, number: Number) {
+        dynasm!(self.ops ; .arch x64 ; imul Rq(dst), Rq(src), DWORD 0);
+        self.site(4, number);
+    }
+
+    pub(crate) fn shr_rn(&mut self, r: R, number: Number) {
+        dynasm!(self.ops ; .arch x64 ; shr Rq(r), BYTE 0);
+        self.site(1, number);
+    }
+
+    /// The last bytes of the last instruction are a number.
+    fn site(&mut self, bytes: usize, number: Number) {
+        self.sites.push(Site { at: self.here() - bytes, bytes, number });
+    }
+
+    /// Subtracts a value that [`Asm::set`] gets this position for.
+    pub(crate) fn sub_later(&mut self, dst: R) -> usize {
+        dynasm!(self.ops ; .arch x64 ; sub Rq(dst), DWORD 0);
+        self.here() - 4
+    }
+
+    /// Sets a value of an earlier instruction.
+    pub(crate) fn set(&mut self, at: usize, value: i32) {
+        let mut ops = self.ops.alter();
+        ops.goto(AssemblyOffset(at));
+        ops.push_i32(value);
     }
 
     pub(crate) fn inc(&mut self, r: R) {

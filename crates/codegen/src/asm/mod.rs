@@ -14,6 +14,7 @@ mod encode;
 mod entry;
 mod evex;
 pub(crate) mod forms;
+mod fragment;
 mod general;
 mod operand;
 mod shuffle;
@@ -23,6 +24,8 @@ mod vex;
 #[cfg(test)]
 mod tests;
 
+pub use fragment::Fragments;
+pub(crate) use fragment::{Kind, Number};
 pub(crate) use operand::IPred;
 pub(crate) use operand::K;
 pub(crate) use operand::Label;
@@ -36,8 +39,10 @@ pub use operand::{Cond, Isa, Mem, R, V};
 use dynasmrt::x64::X64Relocation;
 use dynasmrt::{DynasmApi, DynasmLabelApi, VecAssembler};
 use encode::{Bytes, Insn};
+use fragment::Site;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// The displacement field of an instruction, as dynasm numbers relocations: four bytes, relative to their own address.
 const RELATIVE_DWORD: u8 = 2;
@@ -65,15 +70,27 @@ impl std::error::Error for AsmError {}
 pub struct Asm {
     isa: Isa,
     ops: VecAssembler<X64Relocation>,
-    /// Label of the constant pool, which follows the code.
-    pool_label: Label,
+    /// The constant pool, which follows the code, and the displacements that lead there.
     pool: Vec<u8>,
+    pool_refs: Vec<PoolRef>,
     /// Offset of each constant in the pool; equal constants are stored once.
     pooled: BTreeMap<Vec<u8>, i32>,
     /// The opmask of the next vector instruction, and whether it zeroes.
     next_mask: Option<(K, bool)>,
     trouble: Option<AsmError>,
     marks: Vec<Mark>,
+    /// Numbers that are known when a fragment is pasted.
+    sites: Vec<Site>,
+    /// What was assembled before, also for other modules.
+    fragments: Option<Arc<Fragments>>,
+}
+
+/// A displacement to the constant pool: its four bytes, the end of its instruction, and the offset in the pool.
+#[derive(Clone, Copy, Debug)]
+struct PoolRef {
+    at: usize,
+    end: usize,
+    disp: i32,
 }
 
 /// A comment on a position in the code, for listings.
@@ -86,9 +103,24 @@ pub struct Mark {
 impl Asm {
     pub fn new(isa: Isa) -> Asm {
         // Most are drafts of one kernel. Freeing 64 KiB or more would make the allocator tidy all of its memory.
-        let mut ops = VecAssembler::new_with_capacity(0, 8 << 10, 0, 0, 64, 0, 64);
-        let pool_label = Label(ops.new_dynamic_label());
-        Asm { isa, ops, pool_label, pool: Vec::new(), pooled: BTreeMap::new(), next_mask: None, trouble: None, marks: vec![] }
+        let ops = VecAssembler::new_with_capacity(0, 8 << 10, 0, 0, 64, 0, 64);
+        Asm {
+            isa,
+            ops,
+            pool: vec![],
+            pool_refs: vec![],
+            pooled: BTreeMap::new(),
+            next_mask: None,
+            trouble: None,
+            marks: vec![],
+            sites: vec![],
+            fragments: None,
+        }
+    }
+
+    /// The same with what was assembled before.
+    pub fn with(self, fragments: Option<Arc<Fragments>>) -> Asm {
+        Asm { fragments, ..self }
     }
 
     pub fn isa(&self) -> Isa {
@@ -159,9 +191,15 @@ impl Asm {
         if !self.pool.is_empty() {
             self.ops.align(POOL_ALIGN, 0xcc);
         }
-        self.bind(self.pool_label);
+        let start = self.here();
         self.ops.extend(self.pool.iter());
-        self.ops.finalize().map_err(|error| AsmError { what: "labels", why: error.to_string() })
+        let mut bytes = self.ops.finalize().map_err(|error| AsmError { what: "labels", why: error.to_string() })?;
+        for PoolRef { at, end, disp } in self.pool_refs {
+            let far = start as i64 + i64::from(disp) - end as i64;
+            let far = i32::try_from(far).map_err(|_| AsmError { what: "constant", why: "it is too far away".into() })?;
+            bytes[at..at + 4].copy_from_slice(&far.to_le_bytes());
+        }
+        Ok(bytes)
     }
 
     /// Records a mistake; keeps the first.
@@ -172,11 +210,11 @@ impl Asm {
 
     /// Appends an encoded instruction. A displacement to the pool is patched once the pool's offset is known.
     fn append(&mut self, bytes: &Bytes) {
-        self.ops.extend(bytes.as_slice().iter());
         if let Some((at, disp)) = bytes.pool {
-            let field = (bytes.as_slice().len() - at) as u8;
-            self.ops.dynamic_reloc(self.pool_label.0, disp as isize, field, 0, RELATIVE_DWORD);
+            let start = self.here();
+            self.pool_refs.push(PoolRef { at: start + at, end: start + bytes.as_slice().len(), disp });
         }
+        self.ops.extend(bytes.as_slice().iter());
     }
 
     /// Encodes a vector instruction: as VEX where possible, because it is shorter, otherwise as EVEX.

@@ -9,7 +9,7 @@ use super::emit::LINE;
 use super::pack::Packing;
 use super::rows::FEW_POINTS;
 use super::schedule::Work;
-use super::{ContractionCode, candidates, choose, compile_with, cycles, narrow, normal};
+use super::{ContractionCode, candidates, choose, compile_for, cycles, narrow, normal};
 use crate::asm::Asm;
 use crate::nest::{self, NestCode};
 use relayc_ir::kernel::{Access, Attention, Body, Columns, Contraction, ContractionDim, Nest, Operand, Stage, Store, Target};
@@ -104,10 +104,12 @@ fn steps(contract: &Contraction) -> u64 {
     contract.sum.iter().map(|dim| dim.extent).product()
 }
 
-/// Elements from row to row of a block: lines apart, and not a multiple of the distance at which lines displace each other.
+/// Elements from row to row of a block: lines apart, and not a multiple of the distance at which lines displace each other. Similar
+/// numbers of keys have the same pitch, so that they share code.
 fn pitch(keys: u64) -> u64 {
+    const LINES: u64 = 8;
     let line = LINE as u64 / 4;
-    (keys.div_ceil(line) | 1) * line
+    (keys.div_ceil(line).next_multiple_of(LINES) | 1) * line
 }
 
 /// The two contractions of a block, whose arguments start where their streams do.
@@ -276,12 +278,18 @@ pub(crate) fn compile(attention: &Attention, target: &Target, asm: &mut Asm) -> 
     Some((code, found))
 }
 
-/// Emits the code of a contraction by the best tile, of those with so many column vectors.
-fn product(contract: &Contraction, vectors: Option<usize>, target: &Target, asm: &mut Asm) -> Option<ContractionCode> {
+/// Emits the code of a contraction by the best tile, of those with so many column vectors. Values are added along the keys, of which
+/// there may be any number.
+fn product(
+    contract: &Contraction,
+    (vectors, along_keys): (Option<usize>, bool),
+    target: &Target,
+    asm: &mut Asm,
+) -> Option<ContractionCode> {
     let mut tiles = candidates(contract, target, false);
     tiles.retain(|one| vectors.is_none_or(|vectors| one.choice.vectors == vectors));
     (!tiles.is_empty()).then_some(())?;
-    compile_with(contract, target, asm, choose::best(&tiles))
+    compile_for(contract, target, asm, choose::best(&tiles), along_keys)
 }
 
 /// Emits the code for blocks of so many rows.
@@ -297,9 +305,9 @@ fn height(rows: u64, vectors: [Option<usize>; 2], streams: &mut Streams, target:
     streams.operands(values, &mut to_values);
     let nest = rows_of(attention, rows, streams);
     Some(Height {
-        scores: product(&to_scores, vectors[0], target, asm)?,
+        scores: product(&to_scores, (vectors[0], false), target, asm)?,
         rows: nest::compile(asm, &nest, None)?,
-        values: product(&to_values, vectors[1], target, asm)?,
+        values: product(&to_values, (vectors[1], true), target, asm)?,
     })
 }
 

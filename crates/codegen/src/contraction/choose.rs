@@ -24,7 +24,7 @@ pub(crate) struct Choice {
 }
 
 /// How the two operands of a product get into registers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Feed {
     /// Keeps the vectors of weights in registers for a step; broadcasts the input point by point.
     KeepWeights,
@@ -240,7 +240,7 @@ mod tests {
             for fmas in [1, 2] {
                 let target = Target { fmas, ..Target::AVX512 };
                 let choice = choose(&plane(width, width), 8, sum(1152), &target);
-                let sizes = sizes(&plane(width, width), choice.cut);
+                let sizes: Vec<_> = sizes(&plane(width, width), choice.cut).collect();
                 assert!(sizes.iter().all(|(_, size)| *size * choice.vectors as u64 >= 24), "{width} {choice:?} {sizes:?}");
                 assert!(choice.vectors > 2 || sizes.iter().all(|(_, size)| *size == points), "{width} {choice:?} {sizes:?}");
             }
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn tiles_of_short_rows_span_several() {
         let choice = choose(&plane(7, 7), 32, sum(4608), &Target { fmas: 2, ..Target::AVX512 });
-        let sizes = sizes(&plane(7, 7), choice.cut);
+        let sizes: Vec<_> = sizes(&plane(7, 7), choice.cut).collect();
         let tiles: u64 = sizes.iter().map(|(count, _)| count).sum();
         assert!(tiles * choice.vectors as u64 <= 2 * 4 * 2, "{choice:?} {sizes:?}");
     }

@@ -83,7 +83,7 @@ fn cut(plan: &Plan, taps: u64) -> Cut {
     let most = most_points(taps, plan.target.registers as u64);
     let (_, rows, _) = extents(&plan.dims);
     let cuts = (1..=rows.min(most)).map(|rows| Cut { rows, most });
-    let tiles = |cut: &Cut| sizes(&plan.dims, *cut).iter().map(|(count, _)| count).sum::<u64>();
+    let tiles = |cut: &Cut| sizes(&plan.dims, *cut).map(|(count, _)| count).sum::<u64>();
     cuts.min_by_key(tiles).unwrap_or(Cut { rows: 1, most })
 }
 

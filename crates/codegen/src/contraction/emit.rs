@@ -9,7 +9,7 @@ use super::choose::Feed;
 use super::epilogue::{self, Sums};
 use super::registers::{COUNT, FRAME, INPUT, SPARE, TABLE, TAIL, WEIGHTS};
 use super::sum::SumLoops;
-use crate::asm::{Asm, Cond, Isa, Label, Mask, Mem, R, Rm, V, forms};
+use crate::asm::{Asm, Cond, Isa, Label, Mask, Mem, Number, R, Rm, V, forms};
 use crate::machine::load_floats;
 use relayc_ir::kernel::Factors;
 use relayc_ir::types::DType;
@@ -23,7 +23,7 @@ const NEXT: R = R::R15;
 pub(crate) const LINE: usize = 64;
 
 /// Which input is brought near while the tile computes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Ahead {
     /// None: the input is in cache already.
     None,
@@ -34,6 +34,7 @@ pub(crate) enum Ahead {
 }
 
 /// The code of one tile.
+#[derive(Hash)]
 pub(crate) struct TileCode<'a> {
     pub(crate) sums: Sums<'a>,
     pub(crate) feed: Feed,
@@ -41,6 +42,8 @@ pub(crate) struct TileCode<'a> {
     /// The dtype of weights that are converted when they are loaded.
     pub(crate) converted: Option<DType>,
     pub(crate) sum: &'a SumLoops,
+    /// Whether the only loop runs as often as a number says.
+    pub(crate) counted: bool,
     /// Number of cache lines of the next weights that each iteration of the innermost loop prefetches.
     pub(crate) next_lines: usize,
     pub(crate) ahead: Ahead,
@@ -91,7 +94,10 @@ impl TileCode<'_> {
     fn sum(&self, asm: &mut Asm) {
         let mut heads: Vec<Label> = Vec::new();
         for (level, one) in self.sum.loops.iter().enumerate() {
-            asm.mov_ri(SPARE[level], one.count as i64);
+            match self.counted {
+                true => asm.mov_rn(SPARE[level], Number::plain(0)),
+                false => asm.mov_ri(SPARE[level], one.count as i64),
+            }
             if level + 1 == self.sum.loops.len() {
                 asm.align(32);
             }

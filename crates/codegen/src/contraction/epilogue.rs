@@ -13,7 +13,7 @@ use relayc_ir::kernel::{BinaryOp, Body, Cmp, Instr, ScalarType, UnaryOp, Val};
 use relayc_ir::types::DType;
 
 /// How the columns of a stream map to lanes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Lanes {
     /// Contiguous.
     Vector,
@@ -22,7 +22,7 @@ pub(crate) enum Lanes {
 }
 
 /// A stream of the epilogue: the output or an operand.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Stream {
     pub(crate) lanes: Lanes,
     /// Step from one column vector of a tile to the next, in elements.
@@ -43,6 +43,7 @@ impl Stream {
 }
 
 /// A body and its streams.
+#[derive(Hash)]
 pub(crate) struct Epilogue<'a> {
     pub(crate) body: &'a Body,
     pub(crate) result: Val,
@@ -90,7 +91,7 @@ impl Epilogue<'_> {
 }
 
 /// A tile with its sums in the first registers.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Hash)]
 pub(crate) struct Sums<'a> {
     pub(crate) shape: &'a Shape,
     pub(crate) vectors: usize,

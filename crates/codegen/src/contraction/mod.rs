@@ -38,7 +38,7 @@ pub(crate) use points::Cut;
 use rows::compile as compile_rows;
 pub(crate) use schedule::Work;
 
-use crate::asm::{Asm, Isa};
+use crate::asm::{Asm, Isa, Kind};
 use choose::CostedChoice;
 use convert::{CostedConversion, GroupCode};
 use emit::{Ahead, LINE, TileCode};
@@ -101,6 +101,17 @@ pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) ->
 
 /// Emits the code of a contraction, with this tile. `None` without a reason: the plan then takes another kernel.
 pub(crate) fn compile_with(contract: &Contraction, target: &Target, asm: &mut Asm, choice: Choice) -> Option<ContractionCode> {
+    compile_for(contract, target, asm, choice, false)
+}
+
+/// As [`compile_with`]; with code that sums of `any_length` share, if that is asked for.
+fn compile_for(
+    contract: &Contraction,
+    target: &Target,
+    asm: &mut Asm,
+    choice: Choice,
+    any_length: bool,
+) -> Option<ContractionCode> {
     (contract.factors != Factors::Widened).then_some(())?;
     let narrowed = narrow(contract, asm.isa().lanes());
     let contract = narrowed.as_ref().unwrap_or(contract);
@@ -113,7 +124,7 @@ pub(crate) fn compile_with(contract: &Contraction, target: &Target, asm: &mut As
     let by_groups = costed.is_some_and(|costed| costed.is_by_groups());
     let group_code = contract.converted().filter(|_| by_groups).map(|dtype| convert::by_groups(&packing, dtype, asm));
     let converted = contract.converted().filter(|_| !by_groups);
-    let entries = code(contract, &tiles, &epilogue, &packing, (plan.sum().fresh, converted), &plan.target, asm)?;
+    let entries = code(contract, &tiles, &epilogue, &packing, (plan.sum().fresh, converted, any_length), &plan.target, asm)?;
     let far = |cycles| with_weights(contract, cycles, &plan.target);
     let converted = contract.converted().map(|dtype| (dtype, costed.map(|costed| costed.map(far))));
     Some(ContractionCode { group_code, converted, ..plan.finish(packing, tiles, entries) })
@@ -406,13 +417,13 @@ fn packing(contract: &Contraction, lanes: usize, vectors: usize) -> Packing {
 }
 
 /// Emits each shape for whole groups of columns, and for the last group if it differs. Tiles get the share of their input that
-/// is fresh, and the dtype of weights that they convert.
+/// is fresh, the dtype of weights that they convert, and whether sums of any length share them.
 fn code(
     contract: &Contraction,
     tiles: &Tiles,
     epilogue: &Epilogue,
     packing: &Packing,
-    (fresh, converted): (f64, Option<DType>),
+    (fresh, converted, any_length): (f64, Option<DType>, bool),
     target: &Target,
     asm: &mut Asm,
 ) -> Option<Entries> {
@@ -423,19 +434,27 @@ fn code(
             let feed = choose::feed(shape.len() as u64, vectors as u64, contract.factors, target)?;
             let per_step = shape.len() * vectors + shape.len() + vectors;
             let most = (CODE_INSTRUCTIONS / per_step as u64).clamp(16, 32);
-            let sum = match contract.factors {
+            let mut sum = match contract.factors {
                 Factors::Pairs => SumLoops::in_twos(&contract.sum, most),
+                _ if any_length => SumLoops::of_any_length(&contract.sum),
                 _ => SumLoops::of(&contract.sum, most),
             };
             if sum.loops.len() > SPARE.len() {
                 return None;
             }
-            asm.mark(format!("tile of {} points x {}", shape.len(), columns_of(vectors, tail)));
             let next_lines = if next.is_some() { 0 } else { next_lines(contract, packing, tiles, sum.rounds()) };
             next.get_or_insert((sum.rounds() as usize * next_lines * LINE) as i64);
             let ahead = ahead(shape.len() * vectors, &sum, fresh, target);
             let sums = Sums { shape, vectors, tail, limit: None, epilogue };
-            TileCode { sums, feed, factors: contract.factors, converted, sum: &sum, next_lines, ahead }.emit(asm);
+            let (factors, count) = (contract.factors, sum.take_count());
+            let tile = TileCode { sums, feed, factors, converted, sum: &sum, counted: count.is_some(), next_lines, ahead };
+            let words = || format!("tile of {} points x {}", shape.len(), columns_of(vectors, tail));
+            let fragment = asm.fragment(Kind::Tile, &tile, |asm| {
+                asm.mark(words());
+                tile.emit(asm);
+                Some(())
+            })?;
+            asm.paste(&fragment, count.as_slice());
             Some(())
         })?);
         next_bytes.push(next?);

@@ -80,17 +80,14 @@ pub(crate) fn extents(dims: &[PointDim]) -> (u64, u64, u64) {
 }
 
 /// The number of tiles of each size.
-pub(crate) fn sizes(dims: &[PointDim], cut: Cut) -> Vec<(u64, u64)> {
+pub(crate) fn sizes(dims: &[PointDim], cut: Cut) -> impl Iterator<Item = (u64, u64)> {
     let (row, rows, outer) = extents(dims);
-    let mut sizes = Vec::new();
-    for (bundles, height) in Parts::of(rows, cut.rows).lengths() {
-        for (tiles, points) in Parts::of(height * row, cut.most).lengths() {
-            if bundles * tiles > 0 && points > 0 {
-                sizes.push((outer * bundles * tiles, points));
-            }
-        }
-    }
-    sizes
+    let of_bundles = move |(bundles, height): (u64, u64)| {
+        let tiles = Parts::of(height * row, cut.most).lengths().into_iter();
+        tiles.map(move |(tiles, points)| (outer * bundles * tiles, points))
+    };
+    let all = Parts::of(rows, cut.rows).lengths().into_iter().flat_map(of_bundles);
+    all.filter(|&(tiles, points)| tiles > 0 && points > 0)
 }
 
 /// Offsets of points relative to the first one: `[point][stream]`, in elements.
@@ -132,7 +129,7 @@ const MOST_BANDS: u64 = 64;
 /// `sizes_of` has the bytes of an element of each stream.
 pub(crate) fn cut(dims: &[PointDim], sizes_of: &[i64], cut: Cut) -> Option<Tiles> {
     let n_streams = sizes_of.len();
-    if sizes(dims, cut).iter().map(|(count, _)| count).sum::<u64>() > MOST_TILES {
+    if sizes(dims, cut).map(|(count, _)| count).sum::<u64>() > MOST_TILES {
         return None;
     }
     let (row, rows, outer) = extents(dims);
@@ -143,28 +140,31 @@ pub(crate) fn cut(dims: &[PointDim], sizes_of: &[i64], cut: Cut) -> Option<Tiles
     };
     let n_bundles = outer * bundles.count;
     let mut tiles = Tiles::default();
-    // Bundles begin with a row, so where in a row a tile begins and how long it is say its shape.
+    // Bundles begin with a row, so where in a row a tile begins and how long it is say its shape. If it does not leave the row, only
+    // its length does.
     let mut known: Vec<((u64, u64), usize)> = Vec::new();
     for (first, count) in Parts::of(n_bundles, n_bundles.div_ceil(MOST_BANDS)).ranges() {
-        let mut found: Vec<(usize, Vec<i64>)> = Vec::new();
+        // The shape of each tile, and its first point.
+        let mut found: Vec<(usize, u64)> = Vec::new();
         for (origin, points) in (first..first + count).map(bundle) {
             for (begin, count) in Parts::of(points, cut.most).ranges() {
-                let base = place(dims, n_streams, origin + begin)?;
-                let key = (begin % row, count);
+                let in_row = begin % row;
+                let key = (if in_row + count <= row { 0 } else { in_row }, count);
                 let shape = match known.iter().find(|(known, _)| *known == key) {
                     Some((_, shape)) => *shape,
                     None => {
+                        let base = place(dims, n_streams, origin + begin)?;
                         let point = |p: u64| Some(minus(&place(dims, n_streams, origin + begin + p)?, &base));
                         let shape = tiles.shape((0..count).map(point).collect::<Option<Shape>>()?);
                         known.push((key, shape));
                         shape
                     }
                 };
-                found.push((shape, base));
+                found.push((shape, origin + begin));
             }
         }
         found.sort_by_key(|(shape, _)| *shape);
-        tiles.band((first..first + count).map(|at| bundle(at).1).sum(), found, sizes_of)?;
+        tiles.band((first..first + count).map(|at| bundle(at).1).sum(), &found, dims, sizes_of)?;
     }
     tiles.n_tiles = tiles.table.len() / n_streams;
     tiles.table.extend_from_within(tiles.table.len() - n_streams..);
@@ -179,13 +179,17 @@ impl Tiles {
         })
     }
 
-    fn band(&mut self, points: u64, found: Vec<(usize, Vec<i64>)>, sizes_of: &[i64]) -> Option<()> {
+    fn band(&mut self, points: u64, found: &[(usize, u64)], dims: &[PointDim], sizes_of: &[i64]) -> Option<()> {
         let n_streams = sizes_of.len();
         let mut runs: Vec<Run> = Vec::new();
-        for (shape, base) in found {
-            let tile = self.table.len() / n_streams;
-            for (element, size) in base.into_iter().zip(sizes_of) {
-                self.table.push(element.checked_mul(*size)?);
+        self.table.reserve(found.len() * n_streams);
+        for &(shape, first) in found {
+            let at = self.table.len();
+            let tile = at / n_streams;
+            self.table.resize(at + n_streams, 0);
+            add_place(dims, first, &mut self.table[at..])?;
+            for (element, size) in self.table[at..].iter_mut().zip(sizes_of) {
+                *element = element.checked_mul(*size)?;
             }
             match runs.last_mut() {
                 Some(run) if run.shape == shape => run.end = tile + 1,
@@ -200,6 +204,11 @@ impl Tiles {
 /// Offset of point number `p` in each stream.
 fn place(dims: &[PointDim], n_streams: usize, p: u64) -> Option<Vec<i64>> {
     let mut place = vec![0i64; n_streams];
+    add_place(dims, p, &mut place)?;
+    Some(place)
+}
+
+fn add_place(dims: &[PointDim], p: u64, place: &mut [i64]) -> Option<()> {
     let mut left = p;
     for dim in dims.iter().rev() {
         let index = (left % dim.extent) as i64;
@@ -208,7 +217,7 @@ fn place(dims: &[PointDim], n_streams: usize, p: u64) -> Option<Vec<i64>> {
             *place = place.checked_add(index.checked_mul(*step)?)?;
         }
     }
-    Some(place)
+    Some(())
 }
 
 fn minus(a: &[i64], b: &[i64]) -> Vec<i64> {

@@ -4,15 +4,18 @@
 
 use relayc_ir::kernel::ContractionDim;
 
+/// Steps of a body if none divide the reduction.
+const ROUND: u64 = 16;
+
 /// A counted loop, and the step of the input in elements.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Loop {
     pub(crate) count: u64,
     pub(crate) input: i64,
 }
 
 /// The loops of a reduction.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct SumLoops {
     /// Outermost first.
     pub(crate) loops: Vec<Loop>,
@@ -42,6 +45,23 @@ impl SumLoops {
 
     /// Arranges a reduction with at most `most` steps in a body. Extents are not zero.
     pub(crate) fn of(dims: &[ContractionDim], most: u64) -> SumLoops {
+        let divisor = |count: u64| (most.div_ceil(4)..=most).rev().find(|chunk| count.is_multiple_of(*chunk));
+        SumLoops::arranged(dims, most, |count| divisor(count).unwrap_or(most.min(ROUND)))
+    }
+
+    /// Arranges a reduction that may have any length: with a body that most lengths share.
+    pub(crate) fn of_any_length(dims: &[ContractionDim]) -> SumLoops {
+        SumLoops::arranged(dims, ROUND, |_| ROUND)
+    }
+
+    /// The number that says how often the only loop runs, which is then no longer in the loops.
+    pub(crate) fn take_count(&mut self) -> Option<u64> {
+        let [only] = &mut self.loops[..] else { return None };
+        Some(std::mem::take(&mut only.count))
+    }
+
+    /// `chunk` says how many of the steps of a long dimension are in a body.
+    fn arranged(dims: &[ContractionDim], most: u64, chunk: impl Fn(u64) -> u64) -> SumLoops {
         let dims = merge(dims);
         let mut loops: Vec<Loop> = dims.iter().map(|dim| Loop { count: dim.extent, input: dim.input }).collect();
         let mut body = vec![0i64];
@@ -55,7 +75,7 @@ impl SumLoops {
         if let Some(&inner) = loops.last()
             && body.len() == 1
         {
-            let chunk = (most.div_ceil(4)..=most).rev().find(|chunk| inner.count % chunk == 0).unwrap_or(most.min(16));
+            let chunk = chunk(inner.count);
             let steps = |count: u64| (0..count as i64).map(|at| at * inner.input).collect();
             (body, rest) = (steps(chunk), steps(inner.count % chunk));
             loops.pop();

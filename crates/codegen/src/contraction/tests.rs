@@ -9,7 +9,7 @@ mod convert;
 use super::compiled::primitive;
 use super::winograd::Size;
 use super::*;
-use crate::asm::Isa;
+use crate::asm::{Fragments, Isa};
 use crate::cpu::Cpu;
 use crate::legalize::tests::evaluate::evaluate;
 use crate::memory::Code;
@@ -17,6 +17,7 @@ use crate::tests::guard_pages::{GuardedBuffer, Side, running};
 use relayc_ir::kernel::{BinaryOp, Body, ContractionDim, Depthwise, Instr, ScalarType, UnaryOp, Val};
 use relayc_ir::types::DType;
 use relayc_runtime::words::Words;
+use std::sync::{Arc, LazyLock};
 
 /// Content of outputs before a kernel runs; no kernel computes it.
 const UNWRITTEN: u32 = 0x7fa0_dead;
@@ -126,8 +127,17 @@ fn check_with(contract: &Contraction, isa: Isa, threads: usize, rng: &mut fastra
     let mut asm = Asm::new(isa);
     let contract = primitive(contract, isa);
     let compiled = compile_with(&contract, &target(isa), &mut asm, choice);
+    let mut among = Asm::new(isa).with(Some(FRAGMENTS.clone()));
+    let again = compile_with(&contract, &target(isa), &mut among, choice);
+    assert_eq!(again.map(|code| code.entries), compiled.as_ref().map(|code| code.entries.clone()), "other entries among others");
+    let mut alone = Asm::new(isa);
+    compile_with(&contract, &target(isa), &mut alone, choice);
+    assert!(among.finish() == alone.finish(), "other bytes among others: {contract:?}");
     check_compiled(&contract, ONE_FOR_ALL, compiled, asm, threads, rng);
 }
+
+/// Those of all cases.
+static FRAGMENTS: LazyLock<Arc<Fragments>> = LazyLock::new(Arc::default);
 
 /// One input for all columns.
 const ONE_FOR_ALL: Columns = Columns { block: 1, outer: 0, inner: 0 };

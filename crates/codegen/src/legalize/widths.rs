@@ -24,7 +24,7 @@ pub(crate) enum LaneValue {
 }
 
 /// A store of a vector, or of half of one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct LaneStore {
     pub(crate) val: Val,
     pub(crate) write: usize,

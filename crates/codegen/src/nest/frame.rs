@@ -3,32 +3,50 @@
 //! `rbp` keeps the caller's stack pointer; `rsp` is a multiple of 64. `rax` and `rcx` are scratch, and `rdx` counts the
 //! innermost loop. The other general registers hold pointers, one for each group of accesses that move together.
 
-use super::shape::Outer;
+use super::form::move_alike;
+use super::normalize::NormalizedNest;
 use super::state::{Gen, Group, Items};
-use crate::asm::{Cond, Label, Mem, R};
-use relayc_ir::kernel::Clip;
+use crate::asm::{Cond, Label, Mem, Number, R};
+use relayc_ir::kernel::{Access, Clip};
 
 /// Registers for pointers.
 const POINTERS: [R; 11] = [R::RBX, R::RSI, R::RDI, R::R8, R::R9, R::R10, R::R11, R::R12, R::R13, R::R14, R::R15];
 
+/// Whether every distance is representable, and every step of a window fits an instruction. The reach of a tile is checked access
+/// by access.
+pub(crate) fn steps_fit(n: &NormalizedNest) -> bool {
+    let way = |stride: i64, extent: u64, size: i64| {
+        let bytes = stride.checked_mul(size)?.checked_mul(i64::try_from(extent).ok()?)?;
+        (bytes.unsigned_abs() < 1 << 62).then_some(())
+    };
+    let clipped = n.reduce.iter().any(|dim| dim.clip.is_some());
+    let fits = |access: &Access| {
+        let size = access.dtype.bytes() as i64;
+        let kept = access.kept.iter().zip(&n.dims);
+        let reduced = access.reduced.iter().zip(&n.reduce);
+        kept.map(|(&stride, &extent)| way(stride, extent, size)).all(|fits| fits.is_some())
+            && reduced.clone().all(|(&stride, dim)| way(stride, dim.extent, size).is_some())
+            && (reduced.clone().all(|(&stride, _)| i32::try_from(stride * size).is_ok()) || !clipped)
+    };
+    let small = |x: i64| x.unsigned_abs() < 1 << 30;
+    let clips = n.reduce.iter().all(|dim| {
+        let clip = |clip: Clip| [clip.stride, clip.dilation, clip.before, clip.size].into_iter().all(small);
+        dim.clip.is_none_or(clip) && dim.extent < 1 << 30
+    });
+    clips && n.accesses.iter().all(fits)
+}
+
 impl Gen<'_> {
     /// Finds the groups; assigns each access its group and its displacement in bytes.
     pub(crate) fn group(&mut self) -> Option<()> {
-        for access in &self.n.accesses {
+        for (number, access) in self.n.accesses.iter().enumerate() {
             let size = access.dtype.bytes() as i64;
-            let same = |group: &Group| {
-                let other = &group.access;
-                other.arg == access.arg
-                    && other.dtype == access.dtype
-                    && other.kept == access.kept
-                    && other.reduced == access.reduced
-            };
-            let at = match self.groups.iter().position(same) {
+            let at = match self.groups.iter().position(|group| move_alike(&group.access, access)) {
                 Some(at) => at,
                 None => {
                     let register = POINTERS.get(self.groups.len()).copied();
                     let [work, item, saved] = std::array::from_fn(|_| self.slots.take(8));
-                    self.groups.push(Group { access: access.clone(), size, register, work, item, saved });
+                    self.groups.push(Group { access: access.clone(), number, size, register, work, item, saved });
                     self.groups.len() - 1
                 }
             };
@@ -36,28 +54,6 @@ impl Gen<'_> {
             self.places.push((at, apart));
         }
         Some(())
-    }
-
-    /// Whether every distance is representable, and every step of a window fits an instruction. The reach of a tile is checked
-    /// access by access.
-    pub(crate) fn steps_fit(&self) -> bool {
-        let way = |stride: i64, extent: u64, size: i64| {
-            let bytes = stride.checked_mul(size)?.checked_mul(i64::try_from(extent).ok()?)?;
-            (bytes.unsigned_abs() < 1 << 62).then_some(())
-        };
-        let fits = |group: &Group| {
-            let kept = group.access.kept.iter().zip(&self.n.dims);
-            let reduced = group.access.reduced.iter().zip(&self.n.reduce);
-            kept.map(|(&stride, &extent)| way(stride, extent, group.size)).all(|fits| fits.is_some())
-                && reduced.clone().all(|(&stride, dim)| way(stride, dim.extent, group.size).is_some())
-                && (reduced.clone().all(|(&stride, _)| i32::try_from(stride * group.size).is_ok()) || self.count.is_none())
-        };
-        let small = |x: i64| x.unsigned_abs() < 1 << 30;
-        let clips = self.n.reduce.iter().all(|dim| {
-            let clip = |clip: Clip| [clip.stride, clip.dilation, clip.before, clip.size].into_iter().all(small);
-            dim.clip.is_none_or(clip) && dim.extent < 1 << 30
-        });
-        clips && self.groups.iter().all(fits)
     }
 
     /// The register of a group's pointer; a pointer on the stack is loaded into `rax`.
@@ -139,18 +135,12 @@ impl Gen<'_> {
         self.put_back(group);
     }
 
-    /// The stride of a group along an outer dimension in bytes.
-    fn outer_stride(&self, group: usize, outer: Outer) -> i64 {
-        let group = &self.groups[group];
-        group.access.kept[outer.dim] * outer.scale as i64 * group.size
-    }
-
     /// Emits the whole function: `item` computes one item with the pointers at its start.
-    pub(crate) fn function(&mut self, frame_bytes: usize, item: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
+    pub(crate) fn function(&mut self, item: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
         let used: Vec<R> = POINTERS.into_iter().chain([R::RBP]).collect();
         let frame = self.asm.enter(&used, 0);
         self.asm.mov_rr(R::RBP, R::RSP);
-        self.asm.sub_ri(R::RSP, i32::try_from(frame_bytes + 64).ok()?);
+        let room = self.asm.sub_later(R::RSP);
         self.asm.and_ri(R::RSP, -64);
         let slots = Items { args: self.slots.take(8), remaining: self.slots.take(8), index: self.items.index.clone() };
         let exit = self.asm.label();
@@ -173,36 +163,35 @@ impl Gen<'_> {
         self.asm.bind(exit);
         self.asm.mov_rr(R::RSP, R::RBP);
         self.asm.leave(&frame);
+        // How much stack is used is known at the end.
+        self.asm.set(room, i32::try_from(self.slots.bytes() + 64).ok()?);
         Some(())
     }
 
     /// Decomposes the item number in `rsi`, and sets each group's pointer to the item's start.
     ///
-    /// `q = i / d` is `i·⌈2^s/d⌉ >> s` with `s = 31 + ⌈log₂ d⌉`, exact for all `i` below 2^31.
+    /// Quotients are exact, as item numbers are below 2^31.
     fn first_item(&mut self, slots: &Items) {
-        let outer = self.shape.outer.clone();
         self.asm.mov_rr(R::RAX, R::RSI);
-        for (dim, &slot) in outer.iter().zip(&slots.index).rev() {
-            let shift = 31 + dim.extent.next_power_of_two().trailing_zeros();
-            let factor = (1u64 << shift).div_ceil(dim.extent);
-            self.asm.mov_ri(R::RCX, factor as i64);
+        for (of, &slot) in slots.index.iter().enumerate().rev() {
+            self.asm.mov_rn(R::RCX, Number::Factor { of });
             self.asm.imul_rr(R::RCX, R::RAX);
-            self.asm.shr_ri(R::RCX, shift as u8);
-            self.asm.imul_rri(R::RDX, R::RCX, dim.extent as i32);
+            self.asm.shr_rn(R::RCX, Number::Shift { of });
+            self.asm.imul_rrn(R::RDX, R::RCX, Number::plain(of));
             self.asm.sub_rr(R::RAX, R::RDX);
             self.asm.mov_mr(Mem::at(R::RSP, slot), R::RAX);
             self.asm.mov_rr(R::RAX, R::RCX);
         }
         self.asm.mov_rm(R::RDX, Mem::at(R::RSP, slots.args));
         for group in 0..self.groups.len() {
-            let (arg, start) = (self.groups[group].access.arg, self.groups[group].access.offset * self.groups[group].size);
-            self.asm.mov_rm(R::RAX, Mem::at(R::RDX, 8 * arg as i32));
-            self.asm.mov_ri(R::RCX, start);
+            let Group { number, access, .. } = &self.groups[group];
+            let number = *number;
+            self.asm.mov_rm(R::RAX, Mem::at(R::RDX, 8 * access.arg as i32));
+            self.asm.mov_rn(R::RCX, self.form.start(number));
             self.asm.add_rr(R::RAX, R::RCX);
-            for (&dim, &slot) in outer.iter().zip(&slots.index) {
-                let stride = self.outer_stride(group, dim);
-                if stride != 0 {
-                    self.asm.mov_ri(R::RCX, stride);
+            for (outer, &slot) in slots.index.iter().enumerate() {
+                if let Some(step) = self.form.step(number, outer) {
+                    self.asm.mov_rn(R::RCX, Number::plain(step));
                     self.asm.imul_rm(R::RCX, Mem::at(R::RSP, slot));
                     self.asm.add_rr(R::RAX, R::RCX);
                 }
@@ -220,37 +209,35 @@ impl Gen<'_> {
         self.asm.mov_mr(remaining, R::RAX);
         self.asm.cmp_ri(R::RAX, 0);
         self.asm.jcc(Cond::E, exit);
-        let outer = self.shape.outer.clone();
-        for (at, (&dim, &slot)) in outer.iter().zip(&slots.index).enumerate().rev() {
+        for (at, &slot) in slots.index.iter().enumerate().rev() {
             let index = Mem::at(R::RSP, slot);
             self.asm.mov_rm(R::RDX, index);
             self.asm.inc(R::RDX);
             // What the dimension inside has moved too far is taken back in the same step.
-            let inner = outer.get(at + 1).copied();
             for group in 0..self.groups.len() {
-                let back = inner.map_or(0, |inner| self.outer_stride(group, inner) * (inner.extent as i64 - 1));
-                self.move_item(group, self.outer_stride(group, dim) - back);
+                if let Some(step) = self.form.next(self.groups[group].number, at) {
+                    self.move_item(group, step);
+                }
             }
             self.asm.mov_mr(index, R::RDX);
-            self.asm.cmp_ri(R::RDX, dim.extent as i32);
+            self.asm.cmp_rn(R::RDX, Number::plain(at));
             self.asm.jcc(Cond::L, next);
             self.asm.xor_rr(R::RDX, R::RDX);
             self.asm.mov_mr(index, R::RDX);
             // The last step of this dimension was one too many.
             for group in 0..self.groups.len() {
-                self.move_item(group, -self.outer_stride(group, dim));
+                if let Some(of) = self.form.step(self.groups[group].number, at) {
+                    self.move_item(group, Number::Scaled { of, scale: -1, plus: 0 });
+                }
             }
         }
         self.asm.jmp(exit);
     }
 
-    fn move_item(&mut self, group: usize, bytes: i64) {
-        if bytes == 0 {
-            return;
-        }
+    fn move_item(&mut self, group: usize, bytes: Number) {
         let item = Mem::at(R::RSP, self.groups[group].item);
-        self.asm.mov_rm(R::RAX, item);
-        self.add(R::RAX, bytes);
+        self.asm.mov_rn(R::RAX, bytes);
+        self.asm.add_rm(R::RAX, item);
         self.asm.mov_mr(item, R::RAX);
     }
 }

@@ -1,18 +1,27 @@
 //! The loops of a nest: over the walk, over reduced dimensions, and hoisted code.
 
 use super::emit::{Body, Loc};
+use super::form::Form;
 use super::normalize::{NormalizedNest, PrimitiveStage};
 use super::shape::LaneDim;
 use super::state::{Gen, Point, Vector};
-use crate::asm::{Cond, Isa, Mem, R};
+use crate::asm::{Cond, Isa, Mem, Number, R};
 use relayc_ir::kernel::Instr;
 
 /// Steps of a walk from `first` on.
 struct Segment {
     first: u64,
-    longest: u64,
+    /// `None` if a number says it.
+    longest: Option<u64>,
     /// Whether no window is clipped along the walk.
     inside: bool,
+}
+
+impl Segment {
+    /// Whether it may be as long as a step or a tile.
+    fn has(&self, steps: u64, form: &Form) -> bool {
+        self.longest.map_or(steps == 1 || form.has_tile, |longest| longest >= steps)
+    }
 }
 
 /// Where the remaining length of a walk is kept.
@@ -35,21 +44,15 @@ fn stage_words(at: usize, program: &PrimitiveStage, n: &NormalizedNest) -> Strin
     }
 }
 
-/// Fewer steps of a walk than these are few.
-const FEW: u64 = 4;
-
 impl Gen<'_> {
-    /// Emits the function; `frame` is how many bytes of stack it may use. Gives how many it does use.
-    pub(crate) fn generate(&mut self, frame: usize) -> Option<usize> {
+    /// Emits the function.
+    pub(crate) fn generate(&mut self) -> Option<()> {
+        self.asm.mark("items of the nest");
         self.group()?;
-        if !self.steps_fit() || self.shape.n_items() >= 1 << 31 {
-            return None;
-        }
-        self.function(frame, |gen_| {
+        self.function(|gen_| {
             gen_.item_bounds();
             gen_.walk()
-        })?;
-        Some(self.slots.bytes())
+        })
     }
 
     /// The vectors of a tile of so many steps.
@@ -76,7 +79,7 @@ impl Gen<'_> {
         let (Some(last), Some(_)) = (last.filter(|_| self.shape.blocks), self.tail) else { return self.steps(false) };
         let (whole, done) = (self.asm.label(), self.asm.label());
         self.asm.mov_rm(R::RAX, Mem::at(R::RSP, self.items.index[last]));
-        self.asm.cmp_ri(R::RAX, self.shape.outer[last].extent as i32 - 1);
+        self.asm.cmp_rn(R::RAX, Number::Scaled { of: last, scale: 1, plus: -1 });
         self.asm.jcc(Cond::NE, whole);
         self.steps(true)?;
         self.asm.jmp(done);
@@ -95,14 +98,13 @@ impl Gen<'_> {
             return self.unpin(hoisted);
         };
         let step = if self.shape.walks_lanes() { self.lanes as u64 } else { 1 };
-        let extent = self.shape.walk_extent(self.n);
         let left = if self.counts_inside() { Left::At(self.slots.take(8)) } else { Left::InRdx };
         let unroll = self.shape.unroll as u64;
-        for segment in self.segments(walk, extent) {
+        for segment in self.segments(walk) {
             self.enter_segment(&segment);
             self.put_left(left);
             let forms = if unroll > 1 && segment.inside { vec![unroll, 1] } else { vec![1] };
-            for steps in forms.into_iter().filter(|steps| segment.longest >= steps * step) {
+            for steps in forms.into_iter().filter(|steps| segment.has(steps * step, self.form)) {
                 self.steps_of(walk, (steps, step), left, &hoisted, tail)?;
             }
         }
@@ -150,16 +152,21 @@ impl Gen<'_> {
     }
 
     /// The segments of a walk: if windows are clipped along it, those at its ends and the interior, where none is clipped.
-    fn segments(&self, walk: usize, extent: u64) -> Vec<Segment> {
+    fn segments(&self, walk: usize) -> Vec<Segment> {
+        let extent = self.n.dims[walk];
         if !self.clips_walk() {
             // Chunks are whole tiles but for the last one, so only what is left of the whole is left of a chunk.
-            let longest = self.shape.chunk.map_or(extent, |chunk| chunk.steps);
+            let longest = match (self.shape.chunk, self.form.length) {
+                (Some(chunk), _) => Some(chunk.steps),
+                (None, Some(_)) => None,
+                (None, None) => Some(extent),
+            };
             return vec![Segment { first: 0, longest, inside: true }];
         }
         let (low, high) = self.inside_walk(walk, extent);
         let parts = [(0, low, false), (low, high, true), (high, extent, false)];
         let parts = parts.into_iter().filter(|(first, end, _)| end > first);
-        parts.map(|(first, end, inside)| Segment { first, longest: end - first, inside }).collect()
+        parts.map(|(first, end, inside)| Segment { first, longest: Some(end - first), inside }).collect()
     }
 
     /// Sets `rdx` and `rax` to the steps of a segment, and stores the bounds of its windows.
@@ -172,16 +179,16 @@ impl Gen<'_> {
             self.asm.mov_ri(R::RAX, segment.first as i64);
             self.asm.mov_mr(Mem::at(R::RSP, self.walk_index), R::RAX);
         }
-        match self.shape.chunk {
-            None => self.asm.mov_ri(R::RAX, segment.longest as i64),
-            Some(chunk) => {
-                let (index, n) = (self.items.index[chunk.outer], self.shape.outer[chunk.outer].extent);
+        match (self.shape.chunk, self.form.length, segment.longest) {
+            (Some(chunk), Some(last), _) => {
                 self.asm.mov_ri(R::RAX, chunk.steps as i64);
-                self.asm.mov_ri(R::RDX, chunk.last as i64);
-                self.asm.mov_rm(R::RCX, Mem::at(R::RSP, index));
-                self.asm.cmp_ri(R::RCX, n as i32 - 1);
+                self.asm.mov_rn(R::RDX, Number::plain(last));
+                self.asm.mov_rm(R::RCX, Mem::at(R::RSP, self.items.index[chunk.outer]));
+                self.asm.cmp_rn(R::RCX, Number::Scaled { of: chunk.outer, scale: 1, plus: -1 });
                 self.asm.cmov(Cond::E, R::RAX, R::RDX);
             }
+            (None, Some(length), None) => self.asm.mov_rn(R::RAX, Number::plain(length)),
+            (_, _, longest) => self.asm.mov_ri(R::RAX, longest.unwrap_or(0) as i64),
         }
         self.asm.mov_rr(R::RDX, R::RAX);
     }
@@ -231,8 +238,7 @@ impl Gen<'_> {
             pinned.push(self.hoist(program, &invariant, &point, budget)?);
         }
         // A few steps of a walk use a constant less often than it costs to have it in a register.
-        let step = if self.shape.walks_lanes() { self.lanes as u64 } else { 1 };
-        if let ([pinned], true) = (&mut pinned[..], self.shape.walk_extent(self.n) >= FEW * step) {
+        if let ([pinned], true) = (&mut pinned[..], self.form.is_long) {
             self.pin_operands(program, &invariant, pinned, budget)?;
         }
         Some(pinned)

@@ -10,6 +10,7 @@
 
 mod access;
 mod emit;
+mod form;
 mod frame;
 mod gather;
 mod generate;
@@ -27,8 +28,9 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-use super::asm::{Asm, Isa};
+use super::asm::{Asm, Isa, Kind};
 
+use form::Form;
 use normalize::NormalizedNest;
 use relayc_ir::kernel::{Instr, Nest, Reason};
 use shape::{LaneDim, Shape};
@@ -50,7 +52,7 @@ pub struct NestCode {
 /// The estimated time of a nest in nanoseconds on one core; `None` for unsupported element types.
 pub fn estimate(nest: &Nest, isa: Isa) -> Option<f64> {
     let normal = normalized(nest, isa)?;
-    let shape = Shape::new(&normal, isa.lanes(), None);
+    let (shape, _) = Shape::new(&normal, isa.lanes(), None);
     Some(cost(&normal, &shape, 1, isa.lanes()))
 }
 
@@ -70,18 +72,17 @@ pub fn compile(asm: &mut Asm, nest: &Nest, wanted: Option<&str>) -> Option<NestC
         asm.ret();
         return Some(NestCode { entry, n_items: 0, item_cost_ns: 0.0, reason: Reason::only("nothing", "there are no elements") });
     }
-    // A first pass, whose code is dropped, tells how much stack the function needs, and whether it can be had at all.
-    let mut draft = Asm::new(isa);
-    let frame = Gen::new(&mut draft, &normal, lane).generate(0)?;
-    draft.finish().ok()?;
-    asm.align(64);
-    let entry = asm.here();
-    asm.mark("items of the nest");
-    let mut generator = Gen::new(asm, &normal, lane);
-    generator.generate(frame)?;
-    let n_items = usize::try_from(generator.shape.n_items()).ok()?;
-    let item_cost_ns = cost(&normal, &generator.shape, n_items, isa.lanes());
-    let reason = reason::of(&generator.shape, &normal, item_cost_ns * n_items as f64);
+    let (shape, prices) = Shape::new(&normal, isa.lanes(), lane);
+    let n_items = shape.n_items();
+    if n_items >= 1 << 31 || !frame::steps_fit(&normal) {
+        return None;
+    }
+    let n_items = usize::try_from(n_items).ok()?;
+    let item_cost_ns = cost(&normal, &shape, n_items, isa.lanes());
+    let reason = reason::of(&shape, &prices, &normal, item_cost_ns * n_items as f64);
+    let (form, numbers) = Form::of(normal, shape, isa.lanes())?;
+    let fragment = asm.fragment(Kind::Nest, &form, |asm| Gen::new(asm, &form).generate())?;
+    let entry = asm.paste(&fragment, &numbers);
     Some(NestCode { entry, n_items, item_cost_ns, reason })
 }
 

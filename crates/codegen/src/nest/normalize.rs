@@ -9,6 +9,7 @@ use relayc_ir::kernel::{Access, Body, Clip, Instr, Nest, ReduceDim, Reduction, S
 use relayc_ir::types::DType;
 
 /// A stage whose body is primitive.
+#[derive(Clone, Hash)]
 pub(crate) struct PrimitiveStage {
     pub(crate) each: bool,
     pub(crate) body: Body,
@@ -20,6 +21,7 @@ pub(crate) struct PrimitiveStage {
 }
 
 /// A normalized nest. Reads come first among the accesses, then writes.
+#[derive(Clone, Hash)]
 pub(crate) struct NormalizedNest {
     pub(crate) dims: Vec<u64>,
     pub(crate) reduce: Vec<ReduceDim>,

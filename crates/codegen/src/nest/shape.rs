@@ -25,7 +25,7 @@
 use super::normalize::{NormalizedNest, PrimitiveStage};
 use relayc_ir::kernel::{Access, Instr};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum LaneDim {
     /// A single lane: no dimension that could hold lanes has an extent above 1.
     Single,
@@ -51,7 +51,7 @@ impl LaneDim {
 }
 
 /// A dimension of the items: kept dimension `dim` in steps of `scale`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Hash, Debug)]
 pub(crate) struct Outer {
     pub(crate) dim: usize,
     pub(crate) extent: u64,
@@ -59,14 +59,14 @@ pub(crate) struct Outer {
 }
 
 /// How a walk is cut: steps of a chunk, steps of the last one, and the position of its dimension among those of the items.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Hash, Debug)]
 pub(crate) struct Chunk {
     pub(crate) steps: u64,
     pub(crate) last: u64,
     pub(crate) outer: usize,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Hash, Debug)]
 pub(crate) struct Shape {
     pub(crate) lane: LaneDim,
     /// Extent of the lane dimension.
@@ -84,9 +84,10 @@ pub(crate) struct Shape {
     pub(crate) blocks: bool,
     /// How the walk is cut, if it is.
     pub(crate) chunk: Option<Chunk>,
-    /// Cost of an element for each dimension that may hold the lanes.
-    pub(crate) prices: Vec<(LaneDim, f64)>,
 }
+
+/// Cost of an element for each dimension that may hold the lanes.
+pub(crate) type Prices = Vec<(LaneDim, f64)>;
 
 /// With more vectors of the lane dimension than this, the walk goes along it.
 const SIDE_BY_SIDE: u64 = 4;
@@ -113,7 +114,7 @@ const CACHED: u64 = 8 << 20;
 
 impl Shape {
     /// The shape with lanes in the `wanted` dimension if that can hold them, else in the cheapest.
-    pub(crate) fn new(n: &NormalizedNest, lanes: usize, wanted: Option<LaneDim>) -> Shape {
+    pub(crate) fn new(n: &NormalizedNest, lanes: usize, wanted: Option<LaneDim>) -> (Shape, Prices) {
         let prices = prices(n, lanes);
         let lane = wanted.filter(|wanted| prices.iter().any(|(lane, _)| lane == wanted)).unwrap_or_else(|| cheapest(&prices));
         let lane_extent = match lane {
@@ -140,7 +141,7 @@ impl Shape {
         let blocks = crossing.is_some() && n_vectors > side_by_side;
         let crossing = crossing.map_or(Vec::new(), |crossing| crossing.1);
         let outer = Vec::new();
-        let mut shape = Shape { lane, lane_extent, walk, vectors, unroll: 1, outer, crossing, blocks, chunk: None, prices };
+        let mut shape = Shape { lane, lane_extent, walk, vectors, unroll: 1, outer, crossing, blocks, chunk: None };
         shape.unroll = if shape.crossing.is_empty() {
             shape.tile_steps(n, lanes).min(most_vectors(n, lanes) / shape.vectors).max(1)
         } else {
@@ -156,7 +157,7 @@ impl Shape {
             shape.outer.push(Outer { dim, extent: lane_extent.div_ceil(block), scale: block });
         }
         shape.cut(n, lanes as u64);
-        shape
+        (shape, prices)
     }
 
     pub(crate) fn walks_lanes(&self) -> bool {

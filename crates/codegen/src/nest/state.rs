@@ -1,5 +1,6 @@
 //! The state of a nest being made into code: registers, stack slots, pointers, and the point at hand.
 
+use super::form::Form;
 use super::normalize::NormalizedNest;
 use super::shape::{LaneDim, Shape};
 use crate::asm::{Asm, Isa, K, Mask, R, V};
@@ -8,8 +9,9 @@ use relayc_ir::kernel::Access;
 /// A nest being made into code.
 pub(crate) struct Gen<'a> {
     pub(crate) asm: &'a mut Asm,
+    pub(crate) form: &'a Form,
     pub(crate) n: &'a NormalizedNest,
-    pub(crate) shape: Shape,
+    pub(crate) shape: &'a Shape,
     /// Lanes of a vector.
     pub(crate) lanes: usize,
     pub(crate) groups: Vec<Group>,
@@ -66,7 +68,9 @@ pub(crate) const SCRATCH_MASK: K = K(2);
 
 /// Accesses to one argument with the same strides; they differ by a displacement.
 pub(crate) struct Group {
+    /// The first of them, and its number.
     pub(crate) access: Access,
+    pub(crate) number: usize,
     /// Bytes of an element.
     pub(crate) size: i64,
     /// Where the pointer is while an item is computed; else it is at `work` on the stack.
@@ -111,9 +115,9 @@ impl Slots {
 }
 
 impl<'a> Gen<'a> {
-    pub(crate) fn new(asm: &'a mut Asm, n: &'a NormalizedNest, lane: Option<LaneDim>) -> Gen<'a> {
+    pub(crate) fn new(asm: &'a mut Asm, form: &'a Form) -> Gen<'a> {
         let isa = asm.isa();
-        let shape = Shape::new(n, isa.lanes(), lane);
+        let Form { n, shape, .. } = form;
         let mut slots = Slots::default();
         let items = Items::new(&mut slots, shape.outer.len());
         let tail = match (shape.lane_extent as usize % isa.lanes(), isa) {
@@ -133,6 +137,7 @@ impl<'a> Gen<'a> {
         let count = n.reduce.iter().any(|dim| dim.clip.is_some()).then(|| slots.take(64));
         Gen {
             asm,
+            form,
             n,
             lanes: isa.lanes(),
             shape,

@@ -5,7 +5,7 @@ mod reference;
 mod shared_rows;
 
 use super::{NestCode, compile};
-use crate::asm::{Asm, Isa};
+use crate::asm::{Asm, Fragments, Isa};
 use crate::cpu::Cpu;
 use crate::memory::Code;
 use crate::tests::guard_pages::{GuardedBuffer, Side, call_checked, running};
@@ -13,8 +13,12 @@ use fastrand::Rng;
 use reference::compute;
 use relayc_ir::kernel::{Access, BinaryOp, Body, Clip, Cmp, Nest, ReduceDim, Reduction, ScalarType, Stage, Store, UnaryOp, Val};
 use relayc_ir::types::{DType, DTypeCode};
+use std::sync::{Arc, LazyLock};
 
 mod typed;
+
+/// Those of all cases, which differ in counts and steps as well.
+static FRAGMENTS: LazyLock<Arc<Fragments>> = LazyLock::new(Arc::default);
 
 const EXTENTS: [u64; 16] = [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 80];
 
@@ -411,7 +415,11 @@ fn check(case: &Case, name: &str, seed: u64) {
     for isa in Cpu::get().isas() {
         let mut asm = Asm::new(isa);
         let code = compile(&mut asm, &case.nest, None).unwrap_or_else(|| panic!("{name} {seed}: no code"));
-        let text = Code::new(asm).expect("code");
+        let bytes = asm.finish().expect("code");
+        let mut asm = Asm::new(isa).with(Some(FRAGMENTS.clone()));
+        assert_eq!(compile(&mut asm, &case.nest, None).as_ref(), Some(&code), "{name} {seed}: other code among others");
+        assert!(asm.finish().expect("code") == bytes, "{name} {seed}: other bytes among others");
+        let text = Code::from_bytes(&bytes).expect("code");
         let mut whole = None;
         for (side, parts) in [(Side::Right, 1), (Side::Left, 3)] {
             let what = format!("{name} {seed} {isa:?} {side:?}");

@@ -2,7 +2,7 @@
 
 use super::group::{Padded, Value};
 use super::{Buffer, Step};
-use crate::recent::Recent;
+use relayc_codegen::recent::Recent;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 type Plans = Recent<Box<[u64]>, Arc<GroupPlan>>;

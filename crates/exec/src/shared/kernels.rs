@@ -5,9 +5,9 @@
 //! packed weights ([`super::weights`]).
 
 use crate::launch::{Launch, Wish};
-use crate::recent::Recent;
 use relayc_codegen::contraction::Weights;
 use relayc_codegen::memory::Code;
+use relayc_codegen::recent::Recent;
 use relayc_ir::kernel::{Kernel, Reason};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

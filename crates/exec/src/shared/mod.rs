@@ -5,20 +5,24 @@ pub(crate) mod weights;
 
 use crate::plan::GroupPlans;
 use kernels::SharedKernels;
+use relayc_codegen::asm::Fragments;
 use relayc_ir::tensor::Tensor;
+use std::sync::Arc;
 use weights::SharedWeights;
 
-/// Packed weights, plans of groups and code of a network, for programs of one target and with the same options.
+/// Packed weights, plans of groups, kernels and fragments of code of a network, for programs of one target and with the same options.
 pub struct Shared {
     pub groups: GroupPlans,
     pub(crate) weights: SharedWeights,
     pub(crate) kernels: SharedKernels,
+    pub(crate) fragments: Arc<Fragments>,
 }
 
 impl Shared {
     /// For programs made from a network with these constants.
     pub fn of<'a>(constants: impl IntoIterator<Item = &'a Tensor>) -> Shared {
-        Shared { groups: GroupPlans::default(), weights: SharedWeights::of(constants), kernels: SharedKernels::default() }
+        let weights = SharedWeights::of(constants);
+        Shared { groups: GroupPlans::default(), weights, kernels: SharedKernels::default(), fragments: Arc::default() }
     }
 
     /// Number of bytes of the packed weights.

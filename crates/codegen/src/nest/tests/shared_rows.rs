@@ -46,7 +46,7 @@ fn columns_of_a_bias_that_the_first_cache_does_not_hold_are_cut() {
         let case = biased(&mut rng, rows, columns);
         for isa in Cpu::get().isas() {
             let normal = NormalizedNest::new(&case.nest, isa == crate::asm::Isa::Avx512).expect("it has a form");
-            let shape = Shape::new(&normal, isa.lanes(), None);
+            let (shape, _) = Shape::new(&normal, isa.lanes(), None);
             let first = shape.chunk.filter(|found| found.outer == 0 && shape.outer.len() == 2).map(|found| found.steps);
             // A tile of AVX2 is half as long.
             let tile = shape.unroll as u64 * isa.lanes() as u64;
