@@ -6,7 +6,7 @@
 use relayc_driver::optimise::{PassPlan, Target, UNTIL, optimise};
 use relayc_driver::run::{Limits, entry, interpret};
 use relayc_driver::{Program, check_text};
-use relayc_exec::plan::{GroupPlans, KernelOptions, NotCompiled, plan};
+use relayc_exec::plan::{GroupPlans, KernelOptions, NotCompiled, Structure, plan};
 use relayc_ir::kernel::Target as Machine;
 use relayc_ir::tensor::Tensor;
 use relayc_ops::table;
@@ -44,8 +44,9 @@ fn optimised(mut program: Program, how: &PassPlan) -> Program {
 fn planned(program: &Program) -> Result<usize, NotCompiled> {
     let main = program.module.find_global("main").expect("it has a main");
     let means = KernelOptions { tile: 0, byte_columns: 1, target: Machine::AVX2 };
-    plan(&program.module, table(), program.module.globals[main].func, &[], means, &GroupPlans::default())
-        .map(|plan| plan.outputs.len())
+    let (func, groups) = (program.module.globals[main].func, GroupPlans::default());
+    let structure = Structure::of(&program.module, func, &groups)?;
+    plan(&program.module, table(), func, &structure, &[], means, &groups).map(|plan| plan.outputs.len())
 }
 
 #[test]

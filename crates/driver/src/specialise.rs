@@ -11,7 +11,7 @@ use super::sized::forget_open;
 use super::sizes::solve;
 use super::{Program, run};
 use relayc_base::diag::{self, Diagnostic};
-use relayc_check::infer;
+use relayc_check::infer::{self, TypeClasses};
 use relayc_ir::types::{Dim, Ty, Types};
 use relayc_ir::{FuncId, Module, Root, VarId};
 use relayc_ops as ops;
@@ -146,12 +146,12 @@ pub fn to_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> bool
     }
 }
 
-/// As [`to_shapes`], for a function of operators, fused or not, on tensors with named sizes.
-pub fn dataflow_to_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> bool {
+/// As [`to_shapes`], for a function of operators, fused or not, on tensors with named sizes, of these classes. Other types than those
+/// of its parameters are not read.
+pub fn dataflow_to_shapes(module: &mut Module, func: FuncId, classes: &TypeClasses, shapes: &[&[usize]]) -> bool {
     match set_shapes(module, func, shapes) {
         Shapes::Refused => false,
-        Shapes::AsBefore => true,
-        Shapes::New => infer::retype(module, ops::table(), func),
+        Shapes::AsBefore | Shapes::New => classes.retype(module, ops::table()),
     }
 }
 

@@ -18,7 +18,7 @@ pub use relayc_exec::assemble::Assembled;
 use relayc_exec::assemble::{NoCode, assemble};
 use relayc_exec::constants::Keep;
 pub use relayc_exec::listing::target_name;
-use relayc_exec::plan::{self, GroupPlans, KernelOptions, NotCompiled, Place, Plan};
+use relayc_exec::plan::{self, GroupPlans, KernelOptions, NotCompiled, Place, Plan, Structure};
 use relayc_exec::program::{self as jit, LoadError, Once, PlanSession, TraceCallback};
 use relayc_exec::shared::Shared;
 use relayc_interp::{self as interp, Value};
@@ -181,27 +181,47 @@ pub(crate) fn how(entry: &str, settings: &Settings) -> PassPlan {
 /// Optimizes a module and plans its entry. The module becomes the optimized one.
 #[cfg(test)]
 pub(crate) fn plan_of(module: &mut Module, entry: &str, settings: &Settings) -> Result<Plan, Refused> {
-    plan_timed(module, &how(entry, settings), settings, &GroupPlans::default(), &mut Timings::default())
+    plan_timed(module, &how(entry, settings), settings, Known::of(&GroupPlans::default()), &mut Timings::default())
+}
+
+/// What is known before a program is planned: the plans of groups of other sizes, and the structure that all sizes have.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    groups: &'a GroupPlans,
+    structure: Option<&'a Structure>,
+}
+
+#[cfg(test)]
+impl<'a> Known<'a> {
+    fn of(groups: &'a GroupPlans) -> Known<'a> {
+        Known { groups, structure: None }
+    }
 }
 
 fn plan_timed(
     module: &mut Module,
     passes: &PassPlan,
     settings: &Settings,
-    groups: &GroupPlans,
+    known: Known,
     timings: &mut Timings,
 ) -> Result<Plan, Refused> {
     let optimised = optimise::optimise(module, passes, &mut Stopwatch::new(timings, &mut ()));
     optimised.map_err(|error| Refused::Wrong(Box::new(error)))?;
     let entry = passes.entry.as_deref().unwrap_or_default();
-    timings.time("plan", || planned(module, entry, settings, &[], groups))
+    timings.time("plan", || planned(module, entry, settings, &[], known))
 }
 
-fn planned(module: &Module, entry: &str, settings: &Settings, refusals: &[ExprId], groups: &GroupPlans) -> Result<Plan, Refused> {
+fn planned(module: &Module, entry: &str, settings: &Settings, refusals: &[ExprId], known: Known) -> Result<Plan, Refused> {
     let Some(global) = module.find_global(entry) else { return Err(Refused::Wrong(Box::new(no_entry(module, entry)))) };
     let func = module.globals[global].func;
     require_possible(module, func).map_err(Refused::Wrong)?;
-    let plan = plan::plan(module, ops::table(), func, refusals, settings.kernel_options(), groups);
+    let own = match known.structure {
+        Some(_) => None,
+        None => Some(Structure::of(module, func, known.groups).map_err(Refused::Not)?),
+    };
+    let structure = known.structure.or(own.as_ref()).expect("one of them is there");
+    let options = settings.kernel_options();
+    let plan = plan::plan(module, ops::table(), func, structure, refusals, options, known.groups);
     let mut plan = plan.map_err(Refused::Not)?;
     if let Some(fault) = settings.fault {
         fault.put_into(&mut plan);
@@ -223,19 +243,21 @@ pub fn assembled(
     assembled_to(module, &how(entry, settings), settings, limits, None, timings)
 }
 
-/// Like [`assembled`], by other passes; `shared` as in [`assemble`].
+/// Like [`assembled`], by other passes; `shared` as in [`compile_to`].
 fn assembled_to(
     module: &mut Module,
     passes: &PassPlan,
     settings: &Settings,
     limits: &Limits,
-    shared: Option<&Shared>,
+    shared: Option<OfSizes>,
     timings: &mut Timings,
 ) -> Result<Assembled, Refused> {
     let entry = passes.entry.as_deref().unwrap_or_default();
     let own = GroupPlans::default();
-    let groups = shared.map_or(&own, |shared| &shared.groups);
-    let mut plan = plan_timed(module, passes, settings, groups, timings)?;
+    let known =
+        Known { groups: shared.map_or(&own, |sizes| &sizes.shared.groups), structure: shared.and_then(|sizes| sizes.structure) };
+    let shared = shared.map(|sizes| sizes.shared);
+    let mut plan = plan_timed(module, passes, settings, known, timings)?;
     let mut refusals = vec![];
     loop {
         check_sizes(&plan, module, limits).map_err(Refused::Wrong)?;
@@ -245,7 +267,7 @@ fn assembled_to(
             // What the machine has no code for gets other code, then is left to its evaluation.
             Err(NoCode::Step(step)) if refusals.iter().filter(|&&refused| refused == origins[step]).count() < MOST_REFUSALS => {
                 refusals.push(origins[step]);
-                plan = timings.time("plan", || planned(module, entry, settings, &refusals, groups))?;
+                plan = timings.time("plan", || planned(module, entry, settings, &refusals, known))?;
             }
             Err(error) => return Err(not_loaded(&error.to_string())),
             Ok(made) => {
@@ -291,6 +313,14 @@ pub(super) fn compile_module(
     compile_to(module, &how(entry, settings), settings, limits, keep, None)
 }
 
+/// What the sizes of a program share.
+#[derive(Clone, Copy)]
+pub(super) struct OfSizes<'a> {
+    pub(super) shared: &'a Shared,
+    /// That of the module at hand, if it is the same for all sizes.
+    pub(super) structure: Option<&'a Structure>,
+}
+
 /// Like [`compile_module`], by other passes, and with what is shared with other sizes of the program.
 pub(super) fn compile_to(
     module: &mut Module,
@@ -298,7 +328,7 @@ pub(super) fn compile_to(
     settings: &Settings,
     limits: Limits,
     keep: Keep,
-    shared: Option<&Shared>,
+    shared: Option<OfSizes>,
 ) -> Result<Compiled, Refused> {
     let mut timings = Timings::default();
     let entry = passes.entry.as_deref().unwrap_or_default();
@@ -309,6 +339,7 @@ pub(super) fn compile_to(
     }
     let constants = constants(module, &assembled.plan, keep);
     let eval = Eval { module, limits: &limits };
+    let shared = shared.map(|sizes| sizes.shared);
     match timings.time("packing", || jit::CompiledPlan::load(assembled, constants, keep, shared, Once::Computed(&eval))) {
         Ok(loaded) => {
             if keep == Keep::Read {
@@ -553,7 +584,8 @@ mod tests {
         let groups = GroupPlans::default();
         let plan = |rows: usize, groups: &GroupPlans| {
             let mut program = check_text("x", &LAYERS.replace("ROWS", &rows.to_string()), UNTIL);
-            let plan = plan_timed(&mut program.module, &how("main", &settings), &settings, groups, &mut Timings::default());
+            let plan =
+                plan_timed(&mut program.module, &how("main", &settings), &settings, Known::of(groups), &mut Timings::default());
             format!("{:#?}", plan.unwrap_or_else(|_| panic!("{rows} rows are planned")))
         };
         for rows in [4, 5, 4, 1, 5, 1, 4] {

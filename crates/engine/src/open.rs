@@ -15,11 +15,12 @@
 
 mod ahead;
 
-use super::compile::{self, Compiled, Refused, Settings};
+use super::compile::{self, Compiled, OfSizes, Refused, Settings};
 use super::library::{Error, Inner, Network, Options, Session, refused, settings};
 use ahead::Ahead;
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
+use relayc_check::infer::TypeClasses;
 use relayc_codegen::pool::Pool;
 use relayc_driver::Program;
 use relayc_driver::bind::{Slot, fit_shapes, leaves};
@@ -27,7 +28,7 @@ use relayc_driver::optimise::{self, PassPlan};
 use relayc_driver::run::{self, Entry, Limits};
 use relayc_driver::specialise::{dataflow_to_shapes, to_shapes};
 use relayc_exec::constants::Keep;
-use relayc_exec::plan::NotCompiled;
+use relayc_exec::plan::{GroupPlans, NotCompiled, Structure};
 use relayc_exec::program::{PlanSession, Workspace};
 use relayc_exec::shared::Shared;
 use relayc_ir::types::{DType, Dim};
@@ -78,7 +79,7 @@ struct Open {
     /// Optimized as far as it can be without sizes.
     module: Module,
     /// The same in groups, if these are those of any size.
-    grouped: Option<Module>,
+    grouped: Option<Grouped>,
     entry: String,
     slots: Vec<Slot>,
     inputs: Vec<OpenPort>,
@@ -88,6 +89,13 @@ struct Open {
     shared: Shared,
     cache: Mutex<Cache>,
     max_sizes: usize,
+}
+
+/// A program in groups, and what is found out about it once for all sizes.
+struct Grouped {
+    module: Module,
+    classes: TypeClasses,
+    structure: Structure,
 }
 
 /// The number for every size of the program that packs the weights.
@@ -143,7 +151,8 @@ impl OpenExecutable {
         optimise::optimise(&mut module, &before, &mut ()).map_err(wrong)?;
         let Entry { slots, results, .. } = run::entry(&module, &options.entry).map_err(wrong)?;
         let shared = Shared::of(module.consts.iter());
-        let grouped = grouped(&module, PassPlan { passes: passes::with_sizes(settings.level), ..how }).map_err(wrong)?;
+        let how = PassPlan { passes: passes::with_sizes(settings.level), ..how };
+        let grouped = grouped(&module, how, &shared.groups).map_err(wrong)?;
         let (entry, max_sizes) = (options.entry.clone(), options.sizes.max(1));
         let cache = Mutex::default();
         let open = Open { sources, module, grouped, entry, slots, inputs, results, settings, shared, cache, max_sizes };
@@ -227,18 +236,19 @@ impl Open {
         }
         let how = compile::how(&self.entry, &self.settings);
         let mut own = module.clone();
-        Inner::compiled(&module, &self.entry, &self.settings, || self.compile(&mut own, &how))
+        Inner::compiled(&module, &self.entry, &self.settings, || self.compile(&mut own, &how, None))
     }
 
     /// The program of a size from the groups of all sizes. `None` if there are no such groups, or they are not for this size.
     fn of_groups(&self, shapes: &[&[usize]]) -> Result<Option<Inner>, Box<Diagnostic>> {
-        let Some(mut module) = self.grouped.clone() else { return Ok(None) };
+        let Some(grouped) = &self.grouped else { return Ok(None) };
+        let mut module = grouped.module.clone();
         let func = self.func(&module)?;
-        if !dataflow_to_shapes(&mut module, func, shapes) {
+        if !dataflow_to_shapes(&mut module, func, &grouped.classes, shapes) {
             return Ok(None);
         }
         let how = PassPlan { passes: vec![], ..compile::how(&self.entry, &self.settings) };
-        match self.compile(&mut module, &how) {
+        match self.compile(&mut module, &how, Some(&grouped.structure)) {
             Ok(compiled) => {
                 let inputs = self.inputs.iter().map(|port| port.name.clone()).collect();
                 Ok(Some(Inner::whole(compiled, inputs, self.results.clone())))
@@ -253,13 +263,14 @@ impl Open {
         Ok(module.globals[global].func)
     }
 
-    fn compile(&self, module: &mut Module, how: &PassPlan) -> Result<Compiled, Refused> {
-        compile::compile_to(module, how, &self.settings, Limits::default(), Keep::All, Some(&self.shared))
+    fn compile(&self, module: &mut Module, how: &PassPlan, structure: Option<&Structure>) -> Result<Compiled, Refused> {
+        let sizes = OfSizes { shared: &self.shared, structure };
+        compile::compile_to(module, how, &self.settings, Limits::default(), Keep::All, Some(sizes))
     }
 }
 
 /// The module in groups of operators, if these are those of any size.
-fn grouped(module: &Module, how: PassPlan) -> Result<Option<Module>, Diagnostic> {
+fn grouped(module: &Module, how: PassPlan, groups: &GroupPlans) -> Result<Option<Grouped>, Diagnostic> {
     let entry = how.entry.as_deref().unwrap_or_default();
     let Some(global) = module.find_global(entry) else { return Ok(None) };
     if !optimise::is_ready_for_any_size(module, &how, module.globals[global].func) {
@@ -267,7 +278,12 @@ fn grouped(module: &Module, how: PassPlan) -> Result<Option<Module>, Diagnostic>
     }
     let mut module = module.clone();
     optimise::optimise(&mut module, &how, &mut ())?;
-    Ok(Some(module))
+    let Some(global) = module.find_global(entry) else { return Ok(None) };
+    let func = module.globals[global].func;
+    let (classes, structure) = (TypeClasses::of(&mut module, func), Structure::of(&module, func, groups).ok());
+    let Some((classes, structure)) = classes.zip(structure) else { return Ok(None) };
+    classes.forget(&mut module);
+    Ok(Some(Grouped { module, classes, structure }))
 }
 
 impl Cache {

@@ -13,7 +13,7 @@ mod holes;
 mod origin;
 mod repair;
 
-pub use forward::retype;
+pub use forward::TypeClasses;
 use relayc_base::diag::Diagnostic;
 use relayc_base::{Idx, IndexVec, Span};
 use relayc_ir::types::{DType, Solver, Ty, TyData};

@@ -131,7 +131,7 @@ impl Lowering<'_> {
         let template = self.unclipped(template, &mut inputs);
         match self.anchor(Kind::Nests(vec![template]), inputs, op, out) {
             // Nothing is computed of them on the way.
-            Value::Tensor(lazy) if moves_wide => Some(Value::Tensor(self.in_buffers(&lazy))),
+            Value::Tensor(lazy) if moves_wide => Some(self.in_buffers(&lazy).into()),
             value => Some(value),
         }
     }
@@ -233,7 +233,7 @@ impl Lowering<'_> {
             Anchor { kind, inputs, dims: out.shape.clone(), dtype: out.dtype, op: op.name, origin: self.origin, stored: None };
         self.anchors.push(anchor);
         let source = Source::Anchor(self.anchors.len() - 1);
-        Value::Tensor(Lazy::load(Load { source, dtype: out.dtype, view: View::dense(&out.shape) }))
+        Lazy::load(Load { source, dtype: out.dtype, view: View::dense(&out.shape) }).into()
     }
 
     /// The value in a buffer with margins of these bits.

@@ -5,11 +5,17 @@ use relayc_ir::kernel::{Body, Instr, Val, View};
 use relayc_ir::types::DType;
 use std::sync::Arc;
 
-/// A value. Tuples are as shallow as [`Types::is_shallow`](relayc_ir::types::Types::is_shallow) requires, and are shared.
+/// A value, whose parts are shared. Tuples are as shallow as [`Types::is_shallow`](relayc_ir::types::Types::is_shallow) requires.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
-    Tensor(Lazy),
+    Tensor(Arc<Lazy>),
     Tuple(Arc<[Value]>),
+}
+
+impl From<Lazy> for Value {
+    fn from(lazy: Lazy) -> Value {
+        Value::Tensor(Arc::new(lazy))
+    }
 }
 
 impl Value {
@@ -64,7 +70,7 @@ impl Lazy {
         matches!(self.body.instrs.get(self.result.0 as usize), Some(relayc_ir::kernel::Instr::Read(0))).then_some(load)
     }
 
-    fn seen(&self) -> ValueLocation {
+    pub(crate) fn seen(&self) -> ValueLocation {
         if let Some(Load { source: Source::Buffer(buffer), view, .. }) = self.plain() {
             return ValueLocation::Buffer(*buffer, view.clone());
         }

@@ -11,6 +11,14 @@ type Plans = Recent<Box<[u64]>, Arc<GroupPlan>>;
 #[derive(Default)]
 pub struct GroupPlans {
     plans: Mutex<Plans>,
+    forms: Mutex<Forms>,
+}
+
+/// The numbers of groups' forms, and how many there have been.
+#[derive(Default)]
+struct Forms {
+    numbers: Recent<Box<[u64]>, u64>,
+    n_forms: u64,
 }
 
 impl GroupPlans {
@@ -22,9 +30,22 @@ impl GroupPlans {
         self.lock().insert(description.into(), Arc::new(plan));
     }
 
+    /// The number of a form, which no other one has.
+    pub(super) fn number(&self, form: Vec<u64>) -> u64 {
+        let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        let Forms { numbers, n_forms } = &mut *forms;
+        if let Some(&mut number) = numbers.get(&form[..]) {
+            return number;
+        }
+        *n_forms += 1;
+        numbers.insert(form.into(), *n_forms);
+        *n_forms
+    }
+
     /// Ends a program.
     pub(crate) fn end(&self) {
         self.lock().end();
+        self.forms.lock().unwrap_or_else(PoisonError::into_inner).numbers.end();
     }
 
     fn lock(&self) -> MutexGuard<'_, Plans> {

@@ -8,6 +8,7 @@ use relayc_ir::kernel::{Body, Cmp, Instr, Reduction, ScalarType, Stage, Store, V
 use relayc_ir::types::DType;
 use relayc_ops::OpDef;
 use relayc_ops::lower::{AxisMap, Call, Read, Rows, Source, Template, Tensor};
+use std::sync::Arc;
 
 impl Lowering<'_> {
     /// The operands of a division after its guard; `None` if the divisor is a constant 0. The guard materializes computed
@@ -35,7 +36,7 @@ impl Lowering<'_> {
             ops: vec![op.name],
             once: false,
         });
-        Some(vec![first.clone(), Value::Tensor(divisor)])
+        Some(vec![first.clone(), divisor.into()])
     }
 
     /// Whether any element is 0.
@@ -54,7 +55,7 @@ impl Lowering<'_> {
         let outs: Vec<Vec<AxisMap>> = vec![vec![]];
         let template = Template { dims, reduce, reads, stages: vec![folds, last], outs, ..Template::default() };
         match self.anchored(op, vec![lazy.clone()], template, &Tensor { shape: vec![], dtype: DType::BOOL }) {
-            Value::Tensor(lazy) => Some(lazy),
+            Value::Tensor(lazy) => Some(Arc::unwrap_or_clone(lazy)),
             Value::Tuple(_) => None,
         }
     }

@@ -3,6 +3,7 @@
 use super::group::{Lazy, Padded};
 use super::group_plans::GroupPlans;
 use super::request::Requests;
+use super::structure::Structure;
 use super::{BufferId, Plan};
 use relayc_ir::kernel::{Attention, Target, View};
 use relayc_ir::types::DType;
@@ -46,6 +47,7 @@ pub(crate) struct Lowering<'a> {
     pub(crate) joined: FxHashMap<Attention, bool>,
     /// The plans of groups so far.
     pub(crate) groups: &'a GroupPlans,
+    pub(crate) structure: &'a Structure,
     /// The operator at hand.
     pub(crate) call: ExprId,
 }

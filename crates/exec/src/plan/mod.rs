@@ -9,6 +9,7 @@ mod accuracy;
 mod anchor;
 mod attention;
 mod call;
+mod form;
 mod group;
 mod group_plans;
 mod guard;
@@ -25,6 +26,7 @@ mod region;
 mod repeat;
 mod request;
 mod show;
+mod structure;
 mod traffic;
 
 pub use accuracy::{Accuracy, accuracy};
@@ -35,6 +37,7 @@ pub(crate) use memory::{arrange, place as place_tensors};
 pub use not_compiled::NotCompiled;
 pub use region::{is_dataflow, plan};
 pub use show::{PlanNotes, kernels, ops as ops_text, signature, text};
+pub use structure::Structure;
 pub use traffic::{Traffic, traffic};
 
 use relayc_base::index_type;

@@ -20,7 +20,7 @@ impl Lowering<'_> {
                     request.part_of.is_some() || request.output.is_some() || request.margins.iter().any(|&m| m != (0, 0));
                 let computed = lazy.plain().is_none() || !lazy.anchors().is_empty();
                 if lazy.dims.contains(&0) || !wanted {
-                    return Value::Tensor(if computed { self.in_buffers(&lazy) } else { lazy });
+                    return if computed { self.in_buffers(&lazy).into() } else { Value::Tensor(lazy) };
                 }
                 let already = self.places.get(&expr).is_some_and(|(buffer, view)| {
                     lazy.plain().is_some_and(|load| load.source == Source::Buffer(*buffer) && load.view == *view)
@@ -32,7 +32,7 @@ impl Lowering<'_> {
                 let tensor = Tensor { shape: lazy.dims.clone(), dtype: lazy.dtype };
                 let (buffer, view) = self.place_of(expr, &tensor);
                 self.store(&lazy, buffer, &view);
-                Value::Tensor(Lazy::load(Load { source: Source::Buffer(buffer), dtype: lazy.dtype, view }))
+                Lazy::load(Load { source: Source::Buffer(buffer), dtype: lazy.dtype, view }).into()
             }
         }
     }
@@ -107,7 +107,7 @@ impl Lowering<'_> {
                 Value::Tuple(fields) => stack.extend(fields.iter().rev().cloned()),
                 Value::Tensor(lazy) => {
                     let at = self.plan.outputs.len();
-                    self.plan.results.push(Value::Tensor(lazy.clone()).seen());
+                    self.plan.results.push(lazy.seen());
                     let tensor = Tensor { shape: lazy.dims.clone(), dtype: lazy.dtype };
                     let there = lazy.plain().and_then(|load| match load.source {
                         Source::Buffer(buffer) if matches!(self.plan.buffers[buffer].place, Place::Output(own) if own == at) => {

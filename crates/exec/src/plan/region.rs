@@ -6,6 +6,7 @@ use super::lowering::{KernelOptions, Lowering};
 use super::not_compiled::NotCompiled;
 use super::order::{Lets, leaves, order, see_through, see_through_lets};
 use super::request::{self, def};
+use super::structure::{self, Structure};
 use super::{Buffer, BufferId, Fallback, Group, NoKernel, Place, Plan, Step, Work, call, in_place};
 use relayc_ir::kernel::{Body, Routine, View};
 use relayc_ir::types::{DType, Ty};
@@ -16,23 +17,25 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The plan of a function whose groups are marked: each group is a call of a function literal with `Primitive=1`. Where buffers
 /// lie is not known yet ([`super::arrange`]). `refusals` are the calls and groups for which there was no code, as often as there was
-/// none: they get nests in place of sums of products, then the operators' evaluation. `groups` are the plans of groups so far.
+/// none: they get nests in place of sums of products, then the operators' evaluation. `groups` are the plans of groups so far;
+/// `structure` is that of the function.
 ///
 /// Errors: what keeps it from being compiled.
 pub fn plan(
     module: &Module,
     ops: &Table,
     func: FuncId,
+    structure: &Structure,
     refusals: &[ExprId],
     options: KernelOptions,
     groups: &GroupPlans,
 ) -> Result<Plan, NotCompiled> {
     let body = module.funcs[func].body;
-    let (order, lets) = order(module, body)?;
+    let Structure { order, lets, .. } = structure;
     shallow(module, module.ty(body))?;
-    let value = |expr| see_through(module, &lets, expr);
-    let results = leaves(module, &lets, body);
-    let requests = request::find(module, ops, &order, &results, &value);
+    let value = |expr| see_through(module, lets, expr);
+    let results = leaves(module, lets, body);
+    let requests = request::find(module, ops, structure, &results, &value);
     let mut lowering = Lowering {
         module,
         ops,
@@ -50,6 +53,7 @@ pub fn plan(
         joins: false,
         joined: FxHashMap::default(),
         groups,
+        structure,
         call: body,
     };
     let mut values: FxHashMap<ExprId, Value> = FxHashMap::default();
@@ -60,8 +64,8 @@ pub fn plan(
         let value = lowering.input(ty)?;
         vars.insert(param, value);
     }
-    for &expr in &order {
-        let value = lowering.expr(expr, &values, &Bound { vars: &vars, lets: &lets })?;
+    for &expr in order {
+        let value = lowering.expr(expr, &values, &Bound { vars: &vars, lets })?;
         values.insert(expr, value);
     }
     let result = values.remove(&see_through_lets(module, body)).ok_or(NotCompiled::ControlFlow)?;
@@ -101,7 +105,7 @@ impl Lowering<'_> {
         let place = Place::Input(self.plan.inputs.len());
         let buffer = self.buffer(&tensor, place);
         self.plan.inputs.push(buffer);
-        Ok(Value::Tensor(self.dense(buffer)))
+        Ok(self.dense(buffer).into())
     }
 
     /// A buffer that holds a dense tensor.
@@ -119,7 +123,7 @@ impl Lowering<'_> {
     fn expr(&mut self, expr: ExprId, values: &FxHashMap<ExprId, Value>, bound: &Bound) -> Result<Value, NotCompiled> {
         let module = self.module;
         Ok(match module.exprs[expr].kind {
-            ExprKind::Const(_) => Value::Tensor(self.constant_of(expr)),
+            ExprKind::Const(_) => self.constant_of(expr).into(),
             ExprKind::Var(var) => match (bound.lets.get(&var), bound.vars.get(&var)) {
                 (Some(&value), _) => self.value_of(value, values)?.clone(),
                 (None, Some(value)) => value.clone(),
@@ -183,19 +187,21 @@ impl Lowering<'_> {
 
     /// A fused group, whose result is where its users expect it. An equal one has been planned before, or this one is planned.
     fn group(&mut self, call: ExprId, func: FuncId, args: Vec<Value>) -> Result<Value, NotCompiled> {
-        let (order, lets) = order(self.module, self.module.funcs[func].body)?;
-        let repeated = self.described(call, &order, &lets, func, &args);
-        if let Some(value) = repeated.as_ref().and_then(|group| self.repeat(group, call, &order)) {
+        let structure = self.structure;
+        let group = structure.group(func);
+        let structure::Group { order, lets, .. } = group;
+        let repeated = self.described(call, group, &args);
+        if let Some(value) = repeated.as_ref().and_then(|group| self.repeat(group, call, order)) {
             return Ok(value);
         }
         let start = self.plan.steps.len();
-        let value = self.planned(func, &order, &lets, args)?;
+        let value = self.planned(func, order, lets, args)?;
         let value = self.settle(call, value);
         if self.joins && self.refusals_of_group() == 0 {
             self.join_attention(start);
         }
         if let Some(group) = repeated {
-            self.keep(group, call, &order, &value);
+            self.keep(group, call, order, &value);
         }
         Ok(value)
     }
@@ -267,27 +273,27 @@ impl Lowering<'_> {
 
     fn lowered(&mut self, expr: ExprId, op: &'static OpDef, call: &Call, args: &[Value]) -> Option<Value> {
         match op.lower.as_ref()? {
-            Lower::Scalar(rule) => self.scalar(op, call, args, |_, _| None, *rule).map(Value::Tensor),
+            Lower::Scalar(rule) => self.scalar(op, call, args, |_, _| None, *rule).map(Value::from),
             Lower::Divided(rule) => {
                 let args = self.guarded(expr, op, call, args)?;
-                self.scalar(op, call, &args, |_, _| None, *rule).map(Value::Tensor)
+                self.scalar(op, call, &args, |_, _| None, *rule).map(Value::from)
             }
-            Lower::Along(axis, rule) => self.scalar(op, call, args, axis, *rule).map(Value::Tensor),
+            Lower::Along(axis, rule) => self.scalar(op, call, args, axis, *rule).map(Value::from),
             Lower::AlongOr(axis, rule, routine) => {
-                let body = self.scalar(op, call, args, axis, *rule).map(Value::Tensor);
+                let body = self.scalar(op, call, args, axis, *rule).map(Value::from);
                 body.or_else(|| Some(self.routine(expr, op, args, call.outs, routine(call)?)))
             }
-            Lower::View(view) => self.viewed(args, call, |own| view(call, own)).map(Value::Tensor),
+            Lower::View(view) => self.viewed(args, call, |own| view(call, own)).map(Value::from),
             Lower::Reinterpret => {
                 let lazy = self.without_anchors(args.first()?)?;
                 let mut bits = self.in_buffers(&lazy);
                 relayc_ops::lower::lane(call.out().dtype)?;
                 bits.dtype = call.out().dtype;
                 bits.loads.iter_mut().for_each(|load| load.dtype = call.out().dtype);
-                Some(Value::Tensor(self.copied(&bits)))
+                Some(self.copied(&bits).into())
             }
             Lower::Move(view, nest) => match self.seen(args, call, |own| view(call, own)) {
-                Some(lazy) => Some(Value::Tensor(lazy)),
+                Some(lazy) => Some(lazy.into()),
                 None => self.anchor_nest(op, call, args, nest(call)?.near(call)?),
             },
             Lower::Split(views) => {
@@ -297,7 +303,7 @@ impl Lowering<'_> {
                 let field = |at: usize| {
                     lazy.map_views(&call.outs[at].shape, |own| views(call, own).map(|mut views| views.swap_remove(at)))
                 };
-                (0..n).map(|at| field(at).map(Value::Tensor)).collect::<Option<_>>().map(Value::Tuple)
+                (0..n).map(|at| field(at).map(Value::from)).collect::<Option<_>>().map(Value::Tuple)
             }
             Lower::Join(axis) => self.join(expr, op, call, args, axis(call)?),
             Lower::Stack(axis) => {
@@ -345,7 +351,7 @@ impl Lowering<'_> {
         for (at, arg) in args.iter().enumerate() {
             let Value::Tensor(lazy) = arg else { return None };
             relayc_ops::lower::lane(lazy.dtype)?;
-            let mut lazy = lazy.clone();
+            let mut lazy = Lazy::clone(lazy);
             // A result in registers is where it is; repeated, it has to lie somewhere first.
             if lazy.dims != dims && !lazy.anchors().is_empty() {
                 lazy = self.in_buffers(&lazy);
@@ -401,8 +407,8 @@ impl Lowering<'_> {
             let shift = Call { attrs: call.attrs, args: &types, outs: std::slice::from_ref(&out) };
             let zero = self.without_anchors(args.get(2 + arg)?)?;
             let zero = if scalar { zero.map_views(&[], |view| view.reshape(&[]))? } else { zero };
-            let operands = [args[arg].clone(), Value::Tensor(zero)];
-            values.push(Value::Tensor(self.scalar(op, &shift, &operands, |_, _| axis, lower::without_zero_point)?));
+            let operands = [args[arg].clone(), zero.into()];
+            values.push(self.scalar(op, &shift, &operands, |_, _| axis, lower::without_zero_point)?.into());
             tensors.push(vec![out]);
         }
         let call = Call { attrs: call.attrs, args: &tensors, outs: call.outs };
@@ -433,7 +439,7 @@ impl Lowering<'_> {
             let lazy = self.without_anchors(field)?;
             let mut dims = lazy.dims.clone();
             dims.insert(axis, 1);
-            layers.push(Value::Tensor(lazy.map_views(&dims, |view| view.reshape(&dims))?));
+            layers.push(lazy.map_views(&dims, |view| view.reshape(&dims))?.into());
         }
         Some(layers)
     }
@@ -457,14 +463,14 @@ impl Lowering<'_> {
             let part = view.slice(axis, begin as i64, 1, n);
             let there = lazy.plain().is_some_and(|load| load.source == Source::Buffer(buffer) && load.view == part);
             if !there && n > 0 {
-                let mut lazy = lazy.clone();
+                let mut lazy = Lazy::clone(lazy);
                 lazy.ops.push(op.name);
                 self.store(&lazy, buffer, &part);
             }
             begin += n;
         }
         let dtype = call.out().dtype;
-        Some(Value::Tensor(Lazy::load(Load { source: Source::Buffer(buffer), dtype, view })))
+        Some(Lazy::load(Load { source: Source::Buffer(buffer), dtype, view }).into())
     }
 
     /// Plans an operator as its evaluation.
@@ -514,7 +520,7 @@ impl Lowering<'_> {
             buffers.push(buffer);
         }
         let results: Vec<usize> = (n_args..buffers.len()).collect();
-        let fields: Vec<Value> = buffers[n_args..].iter().map(|&buffer| Value::Tensor(self.dense(buffer))).collect();
+        let fields: Vec<Value> = buffers[n_args..].iter().map(|&buffer| self.dense(buffer).into()).collect();
         let writes = (0..buffers.len()).map(|at| at >= n_args).collect();
         let work = work(Fallback { call: expr, why, operands, results });
         self.plan.steps.push(Step { work, args: buffers, writes, origin: expr, ops: vec![op.name], once: false });
@@ -540,7 +546,7 @@ impl Lowering<'_> {
     /// The same value without pending anchors.
     pub(crate) fn without_anchors(&mut self, value: &Value) -> Option<Lazy> {
         let Value::Tensor(lazy) = value else { return None };
-        Some(if lazy.anchors().is_empty() { lazy.clone() } else { self.in_buffers(lazy) })
+        Some(if lazy.anchors().is_empty() { Lazy::clone(lazy) } else { self.in_buffers(lazy) })
     }
 
     /// The value in a new dense buffer.

@@ -1,22 +1,21 @@
 //! Groups that repeat: a network has the same layers again and again, and most of a decoder's step is the same however much came
 //! before. What is planned for a group is kept, and given to equal groups with their own buffers.
 //!
-//! Two groups are equal if their descriptions are: all operators with their attributes, all types, and the memory of the operands.
+//! Two groups are equal if their descriptions are: all operators with their attributes, all types, and the memory of the operands. What
+//! of that no size changes is the form of a group ([`super::form`]), which is found once for programs of all sizes.
 //! A description is made only where that is all that a plan depends on. So groups whose result is to lie at a place of its own, or
 //! that have been refused, are planned each for itself. A plan is the same whether it was kept or made.
 
+use super::form::{Words, outs};
 use super::group::{Lazy, Load, Source, Value};
 use super::group_plans::{GroupPlan, Made};
 use super::lowering::Lowering;
-use super::order::{Lets, see_through};
 use super::request::Request;
+use super::structure::Group;
 use super::{Buffer, BufferId, Place, Step, Work};
 use relayc_base::Idx;
-use relayc_ir::attrs::AttrValue;
 use relayc_ir::kernel::{Factors, Instr, View};
-use relayc_ir::types::{DType, Ty};
-use relayc_ir::{ExprId, ExprKind, FuncId};
-use relayc_ops::lower::Tensor;
+use relayc_ir::{ExprId, ExprKind};
 use rustc_hash::FxHashMap;
 
 /// A group that is to be planned.
@@ -31,24 +30,17 @@ pub(super) struct Repeated {
 
 impl Lowering<'_> {
     /// The description of a group before it is planned; `None` if its plan depends on more.
-    pub(super) fn described(
-        &self,
-        call: ExprId,
-        order: &[ExprId],
-        lets: &Lets,
-        func: FuncId,
-        args: &[Value],
-    ) -> Option<Repeated> {
+    pub(super) fn described(&self, call: ExprId, group: &Group, args: &[Value]) -> Option<Repeated> {
         let Request { margins, part_of, output } = self.requests.of(call);
         let placed = part_of.is_some() || output.is_some() || margins.iter().any(|&margin| margin != (0, 0));
         if placed || self.places.contains_key(&call) || self.refusals_of_group() > 0 {
             return None;
         }
-        let mut describing = Describing { lowering: self, words: vec![], found: vec![] };
+        let mut describing = Describing { lowering: self, words: Words(Vec::with_capacity(64)), found: vec![] };
+        describing.group(group)?;
         args.iter().try_for_each(|arg| describing.value(arg))?;
-        describing.group(order, lets, func)?;
         let Describing { words, found, .. } = describing;
-        Some(Repeated { description: words, found, n_steps: self.plan.steps.len(), n_buffers: self.plan.buffers.len() })
+        Some(Repeated { description: words.0, found, n_steps: self.plan.steps.len(), n_buffers: self.plan.buffers.len() })
     }
 
     /// The value of a group whose plan is kept.
@@ -160,13 +152,13 @@ fn moved(value: &Value, buffer: &impl Fn(BufferId) -> BufferId) -> Value {
     match value {
         Value::Tuple(fields) => Value::Tuple(fields.iter().map(|field| moved(field, buffer)).collect()),
         Value::Tensor(lazy) => {
-            let mut lazy = lazy.clone();
+            let mut lazy = Lazy::clone(lazy);
             for load in &mut lazy.loads {
                 if let Source::Buffer(id) = &mut load.source {
                     *id = buffer(*id);
                 }
             }
-            Value::Tensor(lazy)
+            lazy.into()
         }
     }
 }
@@ -179,65 +171,34 @@ fn names_only(value: &Value, known: &impl Fn(BufferId) -> bool) -> bool {
     }
 }
 
-/// The work on a description. Every list is preceded by its length, and every alternative by its number, so that no two things
-/// have the same words.
+/// The work on a description.
 struct Describing<'a> {
     lowering: &'a Lowering<'a>,
-    words: Vec<u64>,
+    words: Words,
     found: Vec<BufferId>,
 }
 
 impl Describing<'_> {
-    fn list(&mut self, words: impl ExactSizeIterator<Item = u64>) {
-        self.words.push(words.len() as u64);
-        self.words.extend(words);
-    }
-
-    fn dtype(&mut self, dtype: DType) {
-        self.words.push(dtype.code as u64 | u64::from(dtype.bits) << 8 | u64::from(dtype.lanes) << 16);
-    }
-
-    fn tensor(&mut self, tensor: &Tensor) {
-        self.dtype(tensor.dtype);
-        self.list(tensor.shape.iter().copied());
-    }
-
-    /// A tensor that an operator computes.
-    fn out(&mut self, ty: Ty) -> Option<()> {
-        let (shape, dtype) = self.lowering.module.types.as_tensor(ty)?;
-        self.dtype(dtype);
-        self.numbers(shape.iter().map(|dim| Some(dim.value()? as u64)))
-    }
-
-    /// A list that is described as a whole, or not at all.
-    fn numbers(&mut self, numbers: impl ExactSizeIterator<Item = Option<u64>>) -> Option<()> {
-        self.words.push(numbers.len() as u64);
-        for number in numbers {
-            self.words.push(number?);
-        }
-        Some(())
-    }
-
     /// An operand: elements of buffers, or a number.
     fn value(&mut self, value: &Value) -> Option<()> {
         match value {
             Value::Tuple(fields) => {
-                self.words.extend([0, fields.len() as u64]);
+                self.words.0.extend([0, fields.len() as u64]);
                 fields.iter().try_for_each(|field| self.value(field))
             }
             Value::Tensor(lazy) => {
-                let Lazy { dims, dtype, loads, body, ops, .. } = lazy;
+                let Lazy { dims, dtype, loads, body, ops, .. } = &**lazy;
                 ops.is_empty().then_some(())?;
                 match (lazy.plain(), &body.instrs[..]) {
                     (Some(load), _) => {
-                        self.words.push(1);
+                        self.words.0.push(1);
                         self.load(load)?;
                     }
-                    (None, &[Instr::Const(bits, lane)]) if loads.is_empty() => self.words.extend([2, bits, lane as u64]),
+                    (None, &[Instr::Const(bits, lane)]) if loads.is_empty() => self.words.0.extend([2, bits, lane as u64]),
                     _ => return None,
                 }
-                self.dtype(*dtype);
-                self.list(dims.iter().copied());
+                self.words.dtype(*dtype);
+                self.words.list(dims.iter().copied());
                 Some(())
             }
         }
@@ -247,17 +208,17 @@ impl Describing<'_> {
         let Source::Buffer(id) = load.source else { return None };
         let View { dims, strides, offset } = &load.view;
         self.buffer(id)?;
-        self.dtype(load.dtype);
-        self.list(dims.iter().copied());
-        self.list(strides.iter().map(|&stride| stride as u64));
-        self.words.push(*offset as u64);
+        self.words.dtype(load.dtype);
+        self.words.list(dims.iter().copied());
+        self.words.list(strides.iter().map(|&stride| stride as u64));
+        self.words.0.push(*offset as u64);
         Some(())
     }
 
     /// A buffer that is there: its number, and what it is if it is new.
     fn buffer(&mut self, id: BufferId) -> Option<()> {
         if let Some(at) = self.found.iter().position(|&found| found == id) {
-            self.words.push(at as u64);
+            self.words.0.push(at as u64);
             return Some(());
         }
         let lowering = self.lowering;
@@ -274,98 +235,36 @@ impl Describing<'_> {
             Place::Kept(_) => 5,
         };
         let flags = u64::from(lowering.constant.contains(&id)) | u64::from(lowering.parts.contains(&id)) << 1;
-        self.words.extend([self.found.len() as u64, place, flags, *elements]);
+        self.words.0.extend([self.found.len() as u64, place, flags, *elements]);
         self.found.push(id);
-        self.dtype(*dtype);
-        self.list(shape.iter().copied());
+        self.words.dtype(*dtype);
+        self.words.list(shape.iter().copied());
         Some(())
     }
 
-    /// The expressions of a group in their order.
-    fn group(&mut self, order: &[ExprId], lets: &Lets, func: FuncId) -> Option<()> {
-        let module = self.lowering.module;
-        let params = &module.funcs[func].params;
-        let numbers: FxHashMap<ExprId, u64> = order.iter().zip(0..).map(|(&expr, at)| (expr, at)).collect();
-        let number = |expr| numbers.get(&see_through(module, lets, expr)).copied();
-        self.words.extend([order.len() as u64, number(module.funcs[func].body)?]);
-        for &expr in order {
-            match module.exprs[expr].kind {
-                ExprKind::Var(var) => match params.iter().position(|&param| param == var) {
-                    Some(at) => self.words.extend([0, at as u64]),
-                    None => self.words.extend([1, number(expr)?]),
-                },
-                ExprKind::Const(_) => {
-                    self.words.push(2);
-                    self.constant(expr)?;
+    /// What a group has besides its form: which of its constants are there, and its shapes and other sizes.
+    fn group(&mut self, group: &Group) -> Option<()> {
+        let (lowering, form) = (self.lowering, group.form.as_ref()?);
+        let module = lowering.module;
+        self.words.0.push(form.number);
+        for expr in &form.constants {
+            match lowering.consts.get(expr) {
+                Some(&id) => {
+                    self.words.0.push(1);
+                    self.buffer(id)?;
                 }
-                ExprKind::Tuple(fields) => {
-                    self.words.push(3);
-                    self.numbers(module.items(fields).iter().map(|field| number(field.expr)))?;
+                None => self.words.0.push(0),
+            }
+        }
+        for &call in &form.calls {
+            outs(module, call).iter().try_for_each(|&out| {
+                let (shape, _) = module.types.as_tensor(out)?;
+                for dim in shape {
+                    self.words.0.push(dim.value()? as u64);
                 }
-                ExprKind::Proj { tuple, index } => self.words.extend([4, number(tuple)?, index as u64]),
-                ExprKind::Call { args, .. } => {
-                    self.words.extend([5, module.called_op(expr)?.index() as u64]);
-                    self.numbers(module.items(args).iter().map(|arg| number(arg.expr)))?;
-                    self.attrs(module.call_attrs(expr))?;
-                    let ty = module.ty(expr);
-                    let outs = std::slice::from_ref(&ty);
-                    let outs = module.types.as_tuple(ty).unwrap_or(outs);
-                    self.words.push(outs.len() as u64);
-                    outs.iter().try_for_each(|&out| self.out(out))?;
-                }
-                _ => return None,
-            }
+                Some(())
+            })?;
         }
-        Some(())
-    }
-
-    /// A constant in a group: a number, a buffer that is there, or one that is to be made.
-    fn constant(&mut self, expr: ExprId) -> Option<()> {
-        if let Some(&id) = self.lowering.consts.get(&expr) {
-            self.words.push(0);
-            return self.buffer(id);
-        }
-        let ExprKind::Const(id) = self.lowering.module.exprs[expr].kind else { return None };
-        let value = &self.lowering.module.consts[id];
-        let shape: Vec<u64> = value.shape().iter().map(|&dim| dim as u64).collect();
-        if shape.is_empty() {
-            let bytes = value.to_le_bytes();
-            let mut bits = [0; 8];
-            bits.get_mut(..bytes.len())?.copy_from_slice(&bytes);
-            self.words.extend([1, u64::from_le_bytes(bits)]);
-        } else {
-            self.words.push(2);
-        }
-        self.tensor(&Tensor { shape, dtype: value.dtype() });
-        Some(())
-    }
-
-    fn attrs(&mut self, attrs: &[AttrValue]) -> Option<()> {
-        self.words.push(attrs.len() as u64);
-        attrs.iter().try_for_each(|attr| self.attr(attr))
-    }
-
-    fn attr(&mut self, attr: &AttrValue) -> Option<()> {
-        match attr {
-            AttrValue::None => self.words.push(0),
-            AttrValue::Bool(value) => self.words.extend([1, u64::from(*value)]),
-            AttrValue::Int { value, bits } => self.words.extend([2, *value as u64, u64::from(*bits)]),
-            AttrValue::Float { value, bits } => self.words.extend([3, value.to_bits(), u64::from(*bits)]),
-            AttrValue::Str(text) => {
-                self.words.push(4);
-                self.list(text.bytes().map(u64::from));
-            }
-            AttrValue::DType(dtype) => {
-                self.words.extend([5, u64::from(dtype.is_some())]);
-                dtype.iter().for_each(|&dtype| self.dtype(dtype));
-            }
-            AttrValue::List(items) => {
-                self.words.push(6);
-                self.attrs(items)?;
-            }
-            AttrValue::Any => self.words.push(7),
-            AttrValue::Symbol(_) | AttrValue::Object(_) | AttrValue::Const(..) | AttrValue::Expr(_) => return None,
-        }
-        Some(())
+        form.sized.iter().try_for_each(|&call| self.words.attrs(module.call_attrs(call), false))
     }
 }

@@ -4,10 +4,11 @@
 //! be an output. Requests are keyed by the expression that computes the value.
 
 use super::call;
+use super::structure::Structure;
 use relayc_ir::attrs::OpId;
 use relayc_ir::kernel::View;
 use relayc_ir::types::Ty;
-use relayc_ir::{ExprId, ExprKind, FuncId, Module, VarId};
+use relayc_ir::{ExprId, ExprKind, Module, VarId};
 use relayc_ops::lower::{AxisMap, Call, Lower, Product, Tensor};
 use relayc_ops::{OpDef, Table};
 use rustc_hash::FxHashMap;
@@ -38,11 +39,12 @@ impl Requests {
 pub(crate) fn find(
     module: &Module,
     ops: &Table,
-    order: &[ExprId],
+    structure: &Structure,
     results: &[ExprId],
     value: &dyn Fn(ExprId) -> ExprId,
 ) -> Requests {
-    let mut finder = Finder { module, ops, value, wanted: FxHashMap::default(), reaches: FxHashMap::default() };
+    let order = &structure.order;
+    let mut finder = Finder { module, ops, structure, value, wanted: FxHashMap::default(), reaches: FxHashMap::default() };
     for &expr in order {
         finder.visit(expr);
     }
@@ -86,6 +88,7 @@ fn computes(module: &Module, expr: ExprId) -> bool {
 struct Finder<'a> {
     module: &'a Module,
     ops: &'a Table,
+    structure: &'a Structure,
     value: &'a dyn Fn(ExprId) -> ExprId,
     wanted: FxHashMap<ExprId, Request>,
     /// Calls of products by operator and types of the operands; those of one signature differ in attributes.
@@ -110,7 +113,7 @@ impl Finder<'_> {
         match module.exprs[callee].kind {
             ExprKind::Op(_) => self.wishes(expr, expr, &outside),
             ExprKind::Fn(func) => {
-                for inner in self.calls(func) {
+                for &inner in &self.structure.group(func).order {
                     self.wishes(inner, expr, &outside);
                 }
             }
@@ -127,11 +130,6 @@ impl Finder<'_> {
         module.funcs[func].params.iter().copied().zip(args).collect()
     }
 
-    fn calls(&self, func: FuncId) -> Vec<ExprId> {
-        let order = self.module.post_order(&[self.module.funcs[func].body]);
-        order.into_iter().filter(|&expr| self.module.called_op(expr).is_some()).collect()
-    }
-
     /// The value outside a group that an expression of the group stands for, if any.
     fn outer(&self, expr: ExprId, outside: &FxHashMap<VarId, ExprId>) -> Option<ExprId> {
         match self.module.exprs[expr].kind {
@@ -144,10 +142,11 @@ impl Finder<'_> {
     fn wishes(&mut self, call: ExprId, group: ExprId, outside: &FxHashMap<VarId, ExprId>) {
         let module = self.module;
         let ExprKind::Call { args, .. } = module.exprs[call].kind else { return };
-        let args: Vec<ExprId> = module.items(args).iter().map(|arg| arg.expr).collect();
         let Some(op) = module.called_op(call) else { return };
+        let args = || module.items(args).iter().map(|arg| arg.expr).collect::<Vec<ExprId>>();
         match self.ops.def(op).lower {
             Some(Lower::Product(product) | Lower::Windows(product, _)) => {
+                let args = args();
                 let Some(Reach { data_arg, margins }) = self.reach(call, op, &args, product) else { return };
                 let Some(outer) = self.outer(args[data_arg], outside) else { return };
                 widen(&mut self.wanted.entry(outer).or_default().margins, &margins);
@@ -156,7 +155,7 @@ impl Finder<'_> {
                 // Only where the concatenation is the group's result as it is.
                 let result = result_of(module, group);
                 if result == call {
-                    self.join(call, group, &args, outside, axis);
+                    self.join(call, group, &args(), outside, axis);
                 }
             }
             _ => {}
