@@ -113,8 +113,15 @@ struct Cache {
 
 /// A size, which its first caller compiles.
 struct Kept {
-    size: Arc<Mutex<Option<Arc<Size>>>>,
+    size: Place,
     used: u64,
+}
+
+#[derive(Clone)]
+enum Place {
+    /// Somebody compiles it, and others wait.
+    Open(Arc<Mutex<Option<Arc<Size>>>>),
+    Taken(Arc<Size>),
 }
 
 /// The program of a size, and sessions that no caller uses.
@@ -208,7 +215,10 @@ impl Open {
 
     /// The program of a size, compiled at its first call.
     fn size(&self, key: &[u64], shapes: &[&[u64]]) -> Result<Arc<Size>, Error> {
-        let place = self.cache().place(key, self.max_sizes);
+        let place = match self.cache().place(key, self.max_sizes) {
+            Place::Open(place) => place,
+            Place::Taken(size) => return Ok(size),
+        };
         let mut size = locked(&place);
         if let Some(size) = &*size {
             return Ok(size.clone());
@@ -219,6 +229,9 @@ impl Open {
         })?;
         let compiled = Arc::new(Size { inner: Arc::new(compiled), idle: Mutex::default() });
         *size = Some(compiled.clone());
+        if let Some(kept) = self.cache().sizes.get_mut(key) {
+            kept.size = Place::Taken(compiled.clone());
+        }
         Ok(compiled)
     }
 
@@ -288,7 +301,7 @@ fn grouped(module: &Module, how: PassPlan, groups: &GroupPlans) -> Result<Option
 
 impl Cache {
     /// The place of a size. A new one takes that of the least recently used, if there are `max` of them.
-    fn place(&mut self, key: &[u64], max: usize) -> Arc<Mutex<Option<Arc<Size>>>> {
+    fn place(&mut self, key: &[u64], max: usize) -> Place {
         self.now += 1;
         if let Some(kept) = self.sizes.get_mut(key) {
             kept.used = self.now;
@@ -298,7 +311,7 @@ impl Cache {
             let oldest = self.sizes.iter().min_by_key(|(_, kept)| kept.used).map(|(key, _)| key.clone());
             oldest.map(|oldest| self.sizes.remove(&oldest));
         }
-        let kept = Kept { size: Arc::default(), used: self.now };
+        let kept = Kept { size: Place::Open(Arc::default()), used: self.now };
         let size = kept.size.clone();
         self.sizes.insert(key.into(), kept);
         size

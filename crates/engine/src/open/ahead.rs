@@ -13,17 +13,20 @@ use std::thread::{Builder, JoinHandle};
 #[derive(Default)]
 pub(super) struct Ahead {
     last: Vec<u64>,
-    step: Option<Vec<i64>>,
+    /// The last step; empty if there was none.
+    step: Vec<i64>,
     work: Option<JoinHandle<()>>,
 }
 
 impl Ahead {
     /// Takes the key of the size that a session has come to, and has the next one compiled if it is foreseen.
     pub(super) fn follow(&mut self, open: &Arc<Open>, key: &[u64]) {
-        let step: Option<Vec<i64>> = (self.last.len() == key.len())
-            .then(|| key.iter().zip(&self.last).map(|(&to, &from)| to.wrapping_sub(from) as i64).collect());
-        let again = step.is_some() && step == self.step;
-        self.step = step;
+        // A call with a size that is kept allocates nothing.
+        let from = if self.last.len() == key.len() { &self.last[..] } else { &[] };
+        let steps = key.iter().zip(from).map(|(&to, &from)| to.wrapping_sub(from) as i64);
+        let again = !from.is_empty() && steps.clone().eq(self.step.iter().copied());
+        self.step.clear();
+        self.step.extend(steps);
         self.last.clear();
         self.last.extend(key);
         if again && self.work.as_ref().is_none_or(JoinHandle::is_finished) {
@@ -32,8 +35,7 @@ impl Ahead {
     }
 
     fn compile(&mut self, open: &Arc<Open>) {
-        let steps = self.step.iter().flatten();
-        let next: Option<Vec<u64>> = self.last.iter().zip(steps).map(|(&at, &step)| at.checked_add_signed(step)).collect();
+        let next: Option<Vec<u64>> = self.last.iter().zip(&self.step).map(|(&at, &step)| at.checked_add_signed(step)).collect();
         let Some(next) = next.filter(|next| !open.keeps(next)) else { return };
         let open = open.clone();
         // A call with a size that is refused compiles it again, and says why. Without a thread, each call compiles its own.
