@@ -520,7 +520,8 @@ impl Builder {
 
     /// What is known of the elements of a call's result of this type.
     fn partial_result(&mut self, def: &OpDef, args: &[Val], attrs: &[AttrValue], ty: Ty) -> Option<Vec<Element>> {
-        if self.partial.is_empty() && def.name != "ndarray_size" {
+        // Where nothing is known in part, only these make such a value.
+        if self.partial.is_empty() && !["concatenate", "ndarray_size"].contains(&def.name) {
             return None;
         }
         let (shape, dtype) = self.module.types.as_tensor(ty)?;
