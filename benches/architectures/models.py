@@ -80,7 +80,8 @@ efficientformer_l1 efficientformerv2_s0 eva02_tiny_patch14_224 fbnetc_100 focaln
 gmlp_s16_224 hardcorenas_a hrnet_w18_small lambda_resnet26t lcnet_050 legacy_seresnet18 levit_128s mixer_s16_224 mixnet_s mobilevit_xxs
 mobilevitv2_050 mvitv2_tiny nest_tiny nf_resnet50 pit_ti_224 poolformer_s12 pvt_v2_b0 regnetz_b16 repvgg_a2 res2net50_26w_4s resmlp_12_224
 resnest14d resnet26t rexnet_100 semnasnet_100 sequencer2d_s skresnet18 swinv2_tiny_window8_256 tf_efficientnet_lite0 tinynet_a
-tnt_s_patch16_224 twins_svt_small visformer_tiny vovnet39a xception xcit_nano_12_p16_224""".split()
+tnt_s_patch16_224 twins_svt_small visformer_tiny vovnet39a xception xcit_nano_12_p16_224
+maxxvit_rmlp_nano_rw_256 skresnext50_32x4d swinv2_cr_tiny_224 vit_relpos_small_patch16_224""".split()
 
 
 def pretrained_name(name):
@@ -91,7 +92,7 @@ def pretrained_name(name):
 
     of_size = {240: ["crossvit_tiny_240"],
                256: ["botnet26t_256", "edgenext_xx_small", "lambda_resnet26t", "mobilevit_xxs", "mobilevitv2_050",
-                     "swinv2_tiny_window8_256"],
+                     "maxxvit_rmlp_nano_rw_256", "swinv2_tiny_window8_256"],
                299: ["adv_inception_v3", "xception"]}
     size = next((size for size, names in of_size.items() if name in names), 224)
     return make, {"x": (("batch", 3, size, size), "image")}
