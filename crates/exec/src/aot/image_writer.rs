@@ -13,7 +13,7 @@ use relayc_codegen::contraction::Compiled;
 use relayc_codegen::contraction::encode::list;
 use relayc_ir::ConstId;
 use relayc_ir::flow::{self, Flow, FlowInstr};
-use relayc_ir::kernel::{Boxes, Routine};
+use relayc_ir::kernel::{Boxes, OfBin, Regions, Routine};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, DTypeCode};
 use relayc_runtime::layout::{self, ALIGN, MAGIC, PAGE, VERSION, head, instr, kind, part, place, port, program, target, weights};
@@ -542,9 +542,12 @@ impl ProgramWriter<'_> {
                 let of_count = |count: f64| self.failure(step, call, |at, _| if at == 1 { count } else { 0.0 });
                 [of_count(MUCH).or_else(|| of_count(-MUCH)), None]
             }
-            Boxes::Regions(_) => [
+            Boxes::Regions(Regions { of_bin, points, .. }) => [
                 self.failure(step, call, |at, _| if at == 1 { MUCH } else { 0.0 }),
-                self.failure(step, call, |at, i| if at == 1 && i % 5 > 2 { MUCH } else { 0.0 }),
+                // Where no region has too many points, all of them would be computed here.
+                (*points == 0 && *of_bin != OfBin::LargestElement)
+                    .then(|| self.failure(step, call, |at, i| if at == 1 && i % 5 > 2 { MUCH } else { 0.0 }))
+                    .flatten(),
             ],
         };
         let said = failed.map(|failed| {
