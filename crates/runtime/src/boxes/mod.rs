@@ -61,27 +61,20 @@ impl Work {
 
     /// Gives the words that [`Work::read`] reads.
     pub fn write(&self, word: &mut impl FnMut(u64)) {
+        let kind = match self {
+            Work::AllClass(_) => 0,
+            Work::Valid(_) => 1,
+            Work::Suppress(_) => 2,
+            Work::Regions(_) => 3,
+            Work::Anchors(_) => 4,
+        };
+        word(kind);
         match self {
-            Work::AllClass(work) => {
-                word(0);
-                work.write(word);
-            }
-            Work::Valid(work) => {
-                word(1);
-                work.write(word);
-            }
-            Work::Suppress(work) => {
-                word(2);
-                work.write(word);
-            }
-            Work::Regions(work) => {
-                word(3);
-                work.write(word);
-            }
-            Work::Anchors(work) => {
-                word(4);
-                work.write(word);
-            }
+            Work::AllClass(work) => work.write(word),
+            Work::Valid(work) => work.write(word),
+            Work::Suppress(work) => work.write(word),
+            Work::Regions(work) => work.write(word),
+            Work::Anchors(work) => work.write(word),
         }
     }
 
@@ -168,8 +161,41 @@ mod tests {
             let (rows, limits) = (Rows { class: None, ..rows }, [count, double]);
             SuppressRows { rows, corners: 2, count, number: half, limits, top: 7, any_class: true, result }
         };
+        let regions = |of_bin| {
+            let (row, dims, bins, scale) = (half, [8, 9], [2, 3], 0.0625);
+            let (n_images, n_channels, n_rows, n_points) = (2, 4, 7, 5);
+            Regions {
+                n_images,
+                n_channels,
+                dims,
+                channels_last: true,
+                n_rows,
+                bins,
+                scale,
+                element: single,
+                row,
+                of_bin,
+                n_points,
+            }
+        };
+        let anchors = Anchors {
+            n_images: 2,
+            n_classes: 3,
+            n_anchors: 5,
+            element: single,
+            is_cut: true,
+            has_background: false,
+            threshold: 0.25,
+            variances: [0.5, 1.0, 2.0, 4.0],
+        };
+        let of_bins = [OfBin::Mean, OfBin::Largest, OfBin::LargestElement].map(|of_bin| Work::Regions(regions(of_bin)));
         let several = [Chosen::InPlace, Chosen::Together, Chosen::Numbers].map(|result| Work::Suppress(suppress(result)));
-        for work in [Work::AllClass(all), Work::Valid(ValidRows { rows, limit: double })].into_iter().chain(several) {
+        for work in [Work::AllClass(all), Work::Valid(ValidRows { rows, limit: double })]
+            .into_iter()
+            .chain(several)
+            .chain(of_bins)
+            .chain([Work::Anchors(anchors)])
+        {
             let mut words = vec![];
             work.write(&mut |word| words.push(word));
             // SAFETY: as many words are read as were written.
