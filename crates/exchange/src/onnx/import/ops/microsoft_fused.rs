@@ -2,6 +2,7 @@
 //! (`onnxruntime/core/graph/contrib_ops` says what each means).
 
 use super::super::formula::clip;
+use super::attention::rows_at;
 use super::building_blocks::*;
 use super::conv::conv;
 use super::curves::{gelu_by_erf, gelu_by_tanh, hard_sigmoid, map, swish, with_alpha};
@@ -111,12 +112,9 @@ fn skip_rms_norm(cx: &mut Cx) -> Results {
 fn embed_layer_norm(cx: &mut Cx) -> Results {
     cx.ignore("mask_index_type");
     let (ids, words, places) = (cx.input(0)?, cx.input(2)?, cx.input(3)?);
-    let rows = |cx: &mut Cx, table: Val, at: Val| {
-        cx.call("take", &[table, at], &[("axis", AttrValue::int(0)), ("mode", AttrValue::str("fast"))])
-    };
-    let mut sum = rows(cx, words, ids)?;
+    let mut sum = rows_at(cx, words, ids)?;
     let at = match cx.opt(8) {
-        Some(at) => rows(cx, places, at)?,
+        Some(at) => rows_at(cx, places, at)?,
         None => {
             let length =
                 cx.shape(ids)?.get(1).copied().ok_or_else(|| Refusal::wrong("word numbers without an axis of positions"))?;
@@ -129,7 +127,7 @@ fn embed_layer_norm(cx: &mut Cx) -> Results {
     };
     sum = cx.binary("add", sum, at)?;
     if let (Some(segments), Some(table)) = (cx.opt(1), cx.opt(4)) {
-        let of_segments = rows(cx, table, segments)?;
+        let of_segments = rows_at(cx, table, segments)?;
         sum = cx.binary("add", sum, of_segments)?;
     }
     let (scale, bias, epsilon) = (cx.input(5)?, cx.opt(6), cx.float("epsilon", 1e-12)?);
