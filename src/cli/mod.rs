@@ -45,6 +45,7 @@ use relayc_base::diag::render::{self, Format};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::join_words;
 use relayc_driver::bind::Requests;
+use relayc_driver::optimise::Step;
 use relayc_driver::tensors::Format as TensorFormat;
 use relayc_driver::{self as driver, Dialect, Phase, Program, ReadOptions};
 use relayc_sys as sys;
@@ -278,6 +279,11 @@ impl Console {
     pub(crate) fn usage(&self, wrong: impl std::fmt::Display) -> u8 {
         self.words(&format!("error: {wrong}\n"));
         exit::USAGE
+    }
+
+    /// Reads a list of passes with arguments. Errors: the exit code, after reporting what is not understood.
+    pub(crate) fn steps(&self, text: &str) -> Result<Vec<Step>, u8> {
+        Step::parse_list(text).map_err(|wrong| self.files(&[*wrong], &Sources::default()))
     }
 
     /// Reads and checks a program. The exit code on errors, after reporting them.

@@ -4,6 +4,7 @@ use super::compiled::TargetName;
 use super::{Console, Reading, exit, weight_files};
 use crate::engine::compile;
 use clap::ValueEnum;
+use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
 use relayc_driver::bind::Requests;
 use relayc_driver::optimise::{self, Answers, MAX_LEVEL, PassPlan, PassPrinting, Target};
@@ -27,9 +28,9 @@ pub(crate) struct Args {
     /// The level of optimisation, from 0 (only what running needs) to 3 (everything).
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = MAX_LEVEL, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVEL)))]
     level: u8,
-    /// Run only these passes, in this order; `relayc passes` lists them.
-    #[arg(long, value_name = "PASS,…", value_delimiter = ',', conflicts_with = "level")]
-    passes: Option<Vec<String>>,
+    /// Run only these passes, in this order; `relayc passes` lists them. Arguments stand in brackets: `split-args(max=3)`.
+    #[arg(long, value_name = "PASS,…", conflicts_with = "level")]
+    passes: Option<String>,
     #[arg(long, value_name = "FILE", help = weight_files("Weights to turn into constants first"))]
     params: Vec<PathBuf>,
     /// The machine to optimise for.
@@ -73,7 +74,7 @@ enum Verified {
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
-    let (how, shown) = asked(args).map_err(|why| console.usage(why))?;
+    let (how, shown) = asked(console, args)?;
     let mut program = console.checked(&args.file, optimise::UNTIL, &args.reading.how(&args.entry, &args.set))?;
     let done = optimised(console, args, &mut program, &how, &shown);
     done.map_err(|wrong| console.files(&wrong, &program.sources))?;
@@ -89,11 +90,11 @@ fn target(name: TargetName) -> Result<Target, String> {
     })
 }
 
-/// The requested passes and reports. Errors: an unknown pass, in words.
-fn asked(args: &Args) -> Result<(PassPlan, PassPrinting), String> {
-    let target = target(args.target)?;
+/// The requested passes and reports. Errors: the exit code, after reporting the error.
+fn asked(console: &Console, args: &Args) -> Result<(PassPlan, PassPrinting), u8> {
+    let target = target(args.target).map_err(|why| console.usage(why))?;
     let how = match &args.passes {
-        Some(names) => PassPlan::named(names.iter().map(|name| name.trim()), target)?,
+        Some(text) => PassPlan::requested(console.steps(text)?, target),
         None => PassPlan::level(args.level, target),
     };
     let mut after = Vec::new();
@@ -103,15 +104,15 @@ fn asked(args: &Args) -> Result<(PassPlan, PassPrinting), String> {
         let n_before = after.len();
         after.extend(found);
         if after.len() == n_before {
-            return Err(optimise::unknown(name));
+            return Err(console.files(&[*optimise::unknown_pass(name)], &Sources::default()));
         }
-        let runs = |name: &str| name == "all" || how.passes.iter().any(|pass| pass.name == name);
+        let runs = |name: &str| name == "all" || how.passes.iter().any(|step| step.pass.name == name);
         if !runs(name) {
-            return Err(format!("`--print-after {name}`: the pass is not among those that run"));
+            return Err(console.usage(format!("`--print-after {name}`: the pass is not among those that run")));
         }
     }
-    if args.explain_fusion && !how.passes.iter().any(|pass| pass.name == optimise::FUSION) {
-        return Err(format!("`--explain-fusion`: `{}` is not among the passes that run", optimise::FUSION));
+    if args.explain_fusion && !how.passes.iter().any(|step| step.pass.name == optimise::FUSION) {
+        return Err(console.usage(format!("`--explain-fusion`: `{}` is not among the passes that run", optimise::FUSION)));
     }
     let shown = PassPrinting { after, changed: args.print_changed, fusion: args.explain_fusion };
     Ok((PassPlan { verify: args.verify_each.is_some(), entry: Some(args.entry.clone()), ..how }, shown))

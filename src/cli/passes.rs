@@ -2,7 +2,7 @@
 
 use super::Console;
 use relayc_base::text::shortened;
-use relayc_driver::optimise::{self, ON_REQUEST};
+use relayc_driver::optimise::{self, ON_REQUEST, Param};
 use std::io::IsTerminal;
 
 /// The width of the list in a terminal; elsewhere sentences are not cut.
@@ -25,7 +25,9 @@ fn list(json: bool, terminal: bool) -> String {
     let line = |pass: &&optimise::Pass| {
         let level = if pass.level == ON_REQUEST { "   ".to_owned() } else { format!("-O{}", pass.level) };
         let line = format!("{:width$}  {level}  {}", pass.name, pass.summary());
-        if terminal { shortened(&line, WIDTH).to_string() + "\n" } else { line + "\n" }
+        let line = if terminal { shortened(&line, WIDTH).to_string() + "\n" } else { line + "\n" };
+        let param = |param: &Param| format!("{:width$}         {}={}: {}\n", "", param.name, param.default, param.doc);
+        line + &pass.params.iter().map(param).collect::<String>()
     };
     passes.iter().map(line).collect()
 }

@@ -35,8 +35,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 3, requires = "around")]
     depth: usize,
     /// Draw the changes of these passes: removed and added nodes.
-    #[arg(long, value_name = "PASS,…", value_delimiter = ',', conflicts_with_all = ["profile", "plan"])]
-    passes: Option<Vec<String>>,
+    #[arg(long, value_name = "PASS,…", conflicts_with_all = ["profile", "plan"])]
+    passes: Option<String>,
     /// Compile and run it, and colour the nodes by time.
     #[arg(long)]
     profile: bool,
@@ -76,7 +76,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
 /// Draws the program; returns the exit code. Errors: the exit code, after reporting the error.
 fn drawn(console: &Console, args: &Args) -> Result<u8, u8> {
     let given = &args.program;
-    let passes = args.passes.as_ref().map(|names| passes_of(names)).transpose().map_err(|why| console.usage(why))?;
+    let passes = args.passes.as_ref().map(|text| passes_of(console, text)).transpose()?;
     let mut program = driver::check_file(&given.file, Phase::Main, &given.how());
     // What is wrong can be drawn, but neither optimised nor compiled.
     if passes.is_none() && !args.profile && !args.plan {
@@ -122,10 +122,10 @@ fn drawn(console: &Console, args: &Args) -> Result<u8, u8> {
     Ok(exit::FINE)
 }
 
-/// The options for these passes. Errors: an unknown pass, in words.
-fn passes_of(names: &[String]) -> Result<optimise::PassPlan, String> {
+/// The options for these passes. Errors: the exit code, after reporting what is not understood.
+fn passes_of(console: &Console, text: &str) -> Result<optimise::PassPlan, u8> {
     // What passes for one machine do to another's program is shown by `relayc opt --target`.
-    optimise::PassPlan::named(names.iter().map(|name| name.trim()), optimise::Target::V3)
+    Ok(optimise::PassPlan::requested(console.steps(text)?, optimise::Target::V3))
 }
 
 fn times(console: &Console, args: &Args, program: &Program, graph: &mut Graph) -> Result<(), u8> {

@@ -3,7 +3,7 @@
 
 use relayc_check::infer;
 use relayc_driver::example::Runner;
-use relayc_driver::optimise::{PassPlan, Target, UNTIL, optimise};
+use relayc_driver::optimise::{PassPlan, Step, Target, UNTIL, optimise};
 use relayc_driver::{Program, check_text};
 use relayc_ir::Module;
 use relayc_ir::print::{Options, print};
@@ -68,7 +68,7 @@ fn alone() -> Vec<(&'static str, PassPlan)> {
     let one = |pass: &'static relayc_driver::optimise::Pass| {
         (pass.name, PassPlan::named([pass.name], Target::V3).expect("the name of a pass"))
     };
-    relayc_driver::optimise::all().into_iter().map(one).chain(everything()).collect()
+    relayc_driver::optimise::all().into_iter().filter(|pass| pass.keeps_answers).map(one).chain(everything()).collect()
 }
 
 fn network(name: &str, flags: &str) -> Module {
@@ -354,7 +354,7 @@ fn deep_programs_pass_on_a_small_stack() {
         let text = format!("#[version = \"0.0.5\"]\ndef @main(%data: Tensor[(2, 2), float32], %c: bool) {{\n{body}\n}}\n");
         let run = move || {
             let mut how = PassPlan::level(3, Target::V4);
-            how.passes.extend(relayc_driver::optimise::all());
+            how.passes.extend(relayc_driver::optimise::all().into_iter().filter(|pass| pass.keeps_answers).map(Step::from));
             let mut program = check_text("deep", &text, UNTIL);
             assert!(!program.has_errors(), "{:.1000?}", program.diagnostics);
             optimise(&mut program.module, &how, &mut ()).map_err(|error| error.message)

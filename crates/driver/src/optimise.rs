@@ -8,15 +8,14 @@ use super::tensors;
 use super::timings::Stopwatch;
 use super::{Phase, Program};
 use relayc_base::diag::Diagnostic;
-use relayc_base::text::nearest;
 use relayc_base::{Sources, diff};
 use relayc_ir::kernel::ByteProducts;
 use relayc_ir::print::print;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{ExprId, FuncId, Module};
 use relayc_ops as ops;
-use relayc_passes::{self as passes, Observer, PassCx, Settings};
-pub use relayc_passes::{FUSION, MAX_LEVEL, ON_REQUEST, Pass};
+use relayc_passes::{self as passes, Args, Observer, PassCx, Settings};
+pub use relayc_passes::{Arg, FUSION, MAX_LEVEL, ON_REQUEST, Param, Pass, Step, unknown_pass};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -47,7 +46,7 @@ impl Target {
 #[derive(Clone)]
 pub struct PassPlan {
     /// The passes, in order.
-    pub passes: Vec<&'static Pass>,
+    pub passes: Vec<Step>,
     pub target: Target,
     pub byte_products: ByteProducts,
     /// The only entry function of the program; without one, every function stays.
@@ -62,33 +61,28 @@ impl PassPlan {
         PassPlan { passes: passes::of_level(level), target, byte_products: ByteProducts::Pairs, entry: None, verify: false }
     }
 
-    /// The passes with these names, in this order. A pass that is asked for by name works as for a machine that can use it.
-    ///
-    /// Errors: an unknown name, in words.
-    pub fn named<'a>(names: impl IntoIterator<Item = &'a str>, target: Target) -> Result<PassPlan, String> {
-        let passes: Result<Vec<_>, String> =
-            names.into_iter().map(|name| passes::find(name).ok_or_else(|| unknown(name))).collect();
+    /// The passes with these names, in this order, with default arguments. Errors: E0742.
+    pub fn named<'a>(names: impl IntoIterator<Item = &'a str>, target: Target) -> Result<PassPlan, Box<Diagnostic>> {
+        let passes: Result<Vec<_>, _> = names.into_iter().map(|name| Step::new(name, vec![])).collect();
+        Ok(PassPlan::requested(passes?, target))
+    }
+
+    /// Passes that are asked for: each works as for a machine that can use it.
+    pub fn requested(passes: Vec<Step>, target: Target) -> PassPlan {
         let byte_products = if target == Target::V4 { ByteProducts::Words } else { ByteProducts::Pairs };
-        Ok(PassPlan { passes: passes?, target, byte_products, entry: None, verify: false })
+        PassPlan { passes, target, byte_products, entry: None, verify: false }
     }
 
     /// The context of the passes.
-    fn cx(&self) -> PassCx<'_> {
+    pub(crate) fn cx(&self) -> PassCx<'_> {
         let (lanes, entry) = (self.target.lanes(), self.entry.as_deref());
-        PassCx { ops: ops::table(), lanes, byte_products: self.byte_products, entry }
+        PassCx { ops: ops::table(), lanes, byte_products: self.byte_products, entry, args: Args::NONE }
     }
 }
 
 /// Gives a function static shapes, with room for the largest that data can decide: [`passes::bound_shapes`].
 pub fn bound_shapes(module: &mut Module, how: &PassPlan, func: FuncId) -> Result<Vec<bool>, (ExprId, &'static str)> {
     passes::bound_shapes(module, &how.cx(), func)
-}
-
-/// The message for an unknown pass.
-pub fn unknown(name: &str) -> String {
-    let hint = nearest(name, passes::all().iter().map(|pass| pass.name));
-    let hint = hint.map_or("`relayc passes` lists all".to_owned(), |near| format!("there is `{near}`"));
-    format!("there is no pass `{name}`: {hint}")
 }
 
 /// Every pass, in the order of the pipeline.
@@ -99,7 +93,9 @@ pub fn all() -> Vec<&'static Pass> {
 /// A pass as JSON, `relayc.pass/1`.
 pub fn object(pass: &Pass) -> Value {
     let level = (pass.level <= MAX_LEVEL).then_some(pass.level);
-    json!({ "schema": "relayc.pass/1", "name": pass.name, "level": level, "doc": pass.doc })
+    let param = |param: &passes::Param| json!({ "name": param.name, "default": param.default, "doc": param.doc });
+    let params: Vec<Value> = pass.params.iter().map(param).collect();
+    json!({ "schema": "relayc.pass/1", "name": pass.name, "level": level, "doc": pass.doc, "params": params })
 }
 
 /// Turns weights from files into constants of an entry function. Errors: as [`bind::weights`], and E0202 for an unknown entry.
@@ -155,7 +151,7 @@ fn bound(module: &mut Module, entry: &str, requests: &Requests) -> Result<(Entry
     }
 }
 
-/// Runs passes on a program without errors. Errors: E0901 for a pass that broke the program.
+/// Runs passes on a program without errors. Errors: E0901 for a pass that broke the program, E0743 for one that cannot rewrite it.
 pub fn optimise(module: &mut Module, how: &PassPlan, observer: &mut dyn Observer) -> Result<(), Diagnostic> {
     passes::run(module, &how.cx(), &how.passes, Settings { verify: how.verify }, observer).map_err(|error| *error)
 }

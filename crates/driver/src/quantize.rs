@@ -10,10 +10,9 @@ use super::{Program, ops};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::count;
 use relayc_check::infer;
-use relayc_ir::kernel::ByteProducts;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{ExprId, GlobalId, Module};
-use relayc_passes::build::{PassCx, add_results};
+use relayc_passes::build::add_results;
 use relayc_passes::quantize::{self, Activation, Scale};
 use serde_json::{Value, json};
 
@@ -252,10 +251,11 @@ pub fn quantize(
     prepare: Prepare,
 ) -> Result<Report, Diagnostic> {
     let module = &mut program.module;
-    let plan = PassPlan::named(BEFORE, Target::V3).map_err(|why| refused(&why))?;
-    optimise::optimise(module, &PassPlan { entry: Some(entry.to_owned()), ..plan }, &mut ())?;
+    let before = PassPlan::named(BEFORE, Target::V3).map_err(|error| *error)?;
+    optimise::optimise(module, &PassPlan { entry: Some(entry.to_owned()), ..before }, &mut ())?;
     let Some(global) = module.find_global(entry) else { return Err(run::no_entry(module, entry)) };
-    let cx = PassCx { ops: ops::table(), lanes: Target::V3.lanes(), byte_products: ByteProducts::Pairs, entry: Some(entry) };
+    let plan = PassPlan { entry: Some(entry.to_owned()), ..PassPlan::level(0, Target::V3) };
+    let cx = plan.cx();
     let found = quantize::candidates(module, &cx, global);
     if found.activations.is_empty() {
         return Err(refused(

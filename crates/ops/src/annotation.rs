@@ -43,7 +43,7 @@ attrs! {
     }
 }
 
-pub(crate) const COMPILER_BEGIN: OpDef = OpDef {
+pub const COMPILER_BEGIN: OpDef = OpDef {
     name: "annotation.compiler_begin",
     doc: "`data`, entering a part of the program that is for `compiler` (`src/relay/op/annotation/annotation.cc`).",
     args: &[Arg::tensor("data")],
@@ -56,13 +56,13 @@ pub(crate) const COMPILER_BEGIN: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-pub(crate) const COMPILER_END: OpDef = OpDef {
+pub const COMPILER_END: OpDef = OpDef {
     name: "annotation.compiler_end",
     doc: "`data`, leaving a part of the program that is for `compiler` (`src/relay/op/annotation/annotation.cc`).",
     ..COMPILER_BEGIN
 };
 
-pub(crate) const STOP_FUSION: OpDef = OpDef {
+pub const STOP_FUSION: OpDef = OpDef {
     name: "annotation.stop_fusion",
     doc: "`data`, which is not fused with its users (`src/relay/op/annotation/annotation.cc`).",
     attrs: None,

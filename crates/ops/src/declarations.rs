@@ -4,6 +4,7 @@
 //! operators names them.
 
 pub use super::activation::{LEAKY_RELU, PRELU, PReluAttrs, RELU};
+pub use super::annotation::{COMPILER_BEGIN, COMPILER_END, STOP_FUSION};
 pub use super::arith::{ADD, DIVIDE, FLOOR_DIVIDE, FLOOR_MOD, MAXIMUM, MINIMUM, MULTIPLY, POWER, SUBTRACT};
 pub use super::broadcast::{BROADCAST_TO, WHERE};
 pub use super::cast::CAST;
@@ -36,6 +37,7 @@ pub use super::scan::{CUMPROD, CUMSUM};
 pub use super::scatter::{SCATTER_ELEMENTS, SCATTER_ND};
 pub use super::slice::{STRIDED_SLICE, StridedSliceAttrs};
 pub use super::sort::{ARGSORT, DYN_TOPK, SORT, TOPK};
+pub use super::space::{BATCH_TO_SPACE_ND, SPACE_TO_BATCH_ND};
 pub use super::transpose::{TRANSPOSE, TransposeAttrs};
 pub use super::upsampling::UPSAMPLING;
 pub use super::vision::{ALL_CLASS_NON_MAX_SUPPRESSION, ROI_ALIGN, ROI_POOL};

@@ -7,6 +7,7 @@
 
 mod attrs;
 pub mod blocks;
+pub mod call;
 mod cast;
 mod choice;
 pub mod declarations;

@@ -34,7 +34,8 @@ pub(crate) const PASS: Pass = Pass {
     doc: "Has convolutions and what is between them work on blocks of channels. `NCHW` becomes `NCHW16c`, `NCHW8c` or all channels last, \
           with transforms at the borders only.",
     level: 3,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 /// More channels than this are not put next to each other.

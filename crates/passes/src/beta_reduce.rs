@@ -18,7 +18,8 @@ pub(crate) const PASS: Pass = Pass {
     name: "beta-reduce",
     doc: "Puts the body of a function literal that is called in one place there. The parameters become bindings.",
     level: 1,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 fn run(module: &mut Module, _: &PassCx) -> bool {

@@ -1,14 +1,15 @@
 //! Helpers with which passes inspect calls and build new ones.
 
+use super::Args;
 use relayc_base::Span;
-use relayc_ir::attrs::OpTable;
 use relayc_ir::kernel::ByteProducts;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Dim, Solver, Ty, dims_of};
-use relayc_ir::{AttrValue, Attrs, ConstId, ExprId, ExprKind, FuncId, Module, Object, Operand, VarId};
+use relayc_ir::types::{DType, Dim, Ty, dims_of};
+use relayc_ir::{AttrValue, ConstId, ExprId, ExprKind, FuncId, Module, Object, Operand, VarId};
+use relayc_ops::call;
+pub(crate) use relayc_ops::call::{project, set_ty, tuple, typed};
 use relayc_ops::declarations::CAST;
 use relayc_ops::lower::Lower;
-use relayc_ops::rel::RelCx;
 use relayc_ops::{OpDef, Table};
 
 /// The context that every pass gets besides the module.
@@ -21,6 +22,8 @@ pub struct PassCx<'a> {
     pub byte_products: ByteProducts,
     /// The function at which execution starts, if there is exactly one.
     pub entry: Option<&'a str>,
+    /// The arguments of the pass.
+    pub args: &'a Args,
 }
 
 impl PassCx<'_> {
@@ -47,17 +50,7 @@ impl PassCx<'_> {
 
     /// Builds a call of an operator with complete attributes, typed by its relation. The operands must have types.
     pub(crate) fn call(&self, module: &mut Module, span: Span, def: &OpDef, args: &[ExprId], attrs: Vec<AttrValue>) -> ExprId {
-        let op = self.ops.find(def.name).expect("operators that passes call are in the table");
-        let ty = self.call_ty(module, def, args, &attrs);
-        let callee = module.expr(span, ExprKind::Op(op));
-        let attrs = def.attrs.map(|_| module.attrs.push(Attrs { values: attrs.into(), spans: Box::default() }));
-        let operands: Vec<Operand> = args.iter().map(|&expr| Operand { expr, span }).collect();
-        let args = module.operands(&operands);
-        let call = module.expr(span, ExprKind::Call { callee, args, attrs });
-        if let Some(ty) = ty {
-            set_ty(module, call, ty);
-        }
-        call
+        call::call(module, span, def, args, attrs)
     }
 
     /// As [`PassCx::call`]; `None` unless the relation accepts the operands and determines the type.
@@ -75,53 +68,16 @@ impl PassCx<'_> {
 
     /// The type of a call of an operator, if its relation accepts the operands and determines the type.
     pub(crate) fn call_ty(&self, module: &mut Module, def: &OpDef, args: &[ExprId], attrs: &[AttrValue]) -> Option<Ty> {
-        let args: Vec<Ty> = args.iter().map(|&arg| module.ty(arg)).collect();
-        // A hole that inference left open is none of this solver's.
-        if args.iter().any(|&ty| module.types.has_hole(ty)) {
-            return None;
-        }
-        let mut solver = Solver::with_written(&module.types);
-        let out = solver.fresh(&mut module.types);
-        let mut cx = RelCx::new(&mut module.types, &mut solver, attrs, &args, out);
-        cx.objects = Some(&module.objects);
-        (def.rel)(&mut cx).ok()?;
-        let ty = solver.resolve(&mut module.types, out);
-        (!module.types.has_hole(ty)).then_some(ty)
+        call::call_ty(module, def, args, attrs)
     }
 
     /// Builds a constant with its type.
     pub(crate) fn constant(&self, module: &mut Module, span: Span, value: Tensor) -> ExprId {
-        let shape: Vec<i64> = value.shape().iter().map(|&dim| dim as i64).collect();
-        let ty = module.types.tensor_of(&shape, value.dtype());
-        let expr = module.constant(value, span);
-        set_ty(module, expr, ty);
-        expr
+        call::constant(module, span, value)
     }
 }
 
-/// Sets the type of a new expression, for rules that read it before inference runs again.
-pub(crate) fn set_ty(module: &mut Module, expr: ExprId, ty: Ty) {
-    module.expr_tys.grow(module.exprs.len(), None);
-    module.expr_tys[expr] = Some(ty);
-}
-
-/// Builds an expression of a type.
-pub(crate) fn typed(module: &mut Module, span: Span, kind: ExprKind, ty: Ty) -> ExprId {
-    let expr = module.expr(span, kind);
-    set_ty(module, expr, ty);
-    expr
-}
-
-/// Builds a tuple with its type.
-pub(crate) fn tuple(module: &mut Module, span: Span, fields: &[ExprId]) -> ExprId {
-    let tys: Vec<Ty> = fields.iter().map(|&field| module.ty(field)).collect();
-    let fields: Vec<Operand> = fields.iter().map(|&expr| Operand { expr, span }).collect();
-    let fields = module.operands(&fields);
-    let ty = module.types.tuple(&tys);
-    typed(module, span, ExprKind::Tuple(fields), ty)
-}
-
-/// Binds variables in order around a body; each `let` gets the type `ty`.
+/// Binds variables in order around a body; each `let` gets the type `ty`, if it is known.
 pub(crate) fn bind(
     module: &mut Module,
     span: Span,
@@ -129,7 +85,10 @@ pub(crate) fn bind(
     bindings: impl DoubleEndedIterator<Item = (VarId, ExprId)>,
     body: ExprId,
 ) -> ExprId {
-    bindings.rev().fold(body, |body, (var, value)| typed(module, span, ExprKind::Let { var, value, body }, ty))
+    bindings.rev().fold(body, |body, (var, value)| {
+        let kind = ExprKind::Let { var, value, body };
+        if ty == Ty::ERROR { module.expr(span, kind) } else { typed(module, span, kind, ty) }
+    })
 }
 
 /// Makes the result of a function a tuple of it and of other expressions that it computes. Its types must be inferred again.
@@ -154,6 +113,36 @@ pub fn add_results(module: &mut Module, func: FuncId, exprs: &[ExprId]) {
         _ => module.funcs[func].body = tuple,
     }
     module.funcs[func].ret = None;
+}
+
+/// An attribute of a call of an operator, by its name.
+pub(crate) fn attr<'a>(cx: &PassCx, module: &'a Module, call: ExprId, name: &str) -> Option<&'a AttrValue> {
+    let schema = cx.called(module, call)?.attrs?;
+    module.call_attrs(call).get(schema.position(name)?)
+}
+
+/// A list of integers among the attributes of a call.
+pub(crate) fn ints_attr(cx: &PassCx, module: &Module, call: ExprId, name: &str) -> Option<Vec<i64>> {
+    attr(cx, module, call, name)?.as_list()?.iter().map(AttrValue::as_int).collect()
+}
+
+/// A string among the attributes of a call.
+pub(crate) fn str_attr<'a>(cx: &PassCx, module: &'a Module, call: ExprId, name: &str) -> Option<&'a str> {
+    match attr(cx, module, call, name)? {
+        AttrValue::Str(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The attributes of a call with some of them changed, by name.
+pub(crate) fn changed_attrs(cx: &PassCx, module: &Module, call: ExprId, changes: &[(&str, AttrValue)]) -> Vec<AttrValue> {
+    let mut values = module.call_attrs(call).to_vec();
+    let schema = cx.called(module, call).and_then(|def| def.attrs);
+    for (name, value) in changes {
+        let at = schema.and_then(|schema| schema.position(name)).expect("an attribute of the operator");
+        values[at] = value.clone();
+    }
+    values
 }
 
 /// The operands of a call or tuple.

@@ -25,7 +25,8 @@ pub(crate) const PASS: Pass = Pass {
     name: "canonicalise",
     doc: "Writes biases as additions and removes conversions that do nothing. Constant biases get the axes they need at once.",
     level: 1,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 fn run(module: &mut Module, cx: &PassCx) -> bool {
@@ -33,7 +34,7 @@ fn run(module: &mut Module, cx: &PassCx) -> bool {
 }
 
 /// `bias_add(x, b, axis) == x + expand_dims(b, 1, n)`, with `n` axes behind `axis`.
-fn bias(module: &mut Module, cx: &PassCx, expr: ExprId) -> Option<ExprId> {
+pub(crate) fn bias(module: &mut Module, cx: &PassCx, expr: ExprId) -> Option<ExprId> {
     if !cx.calls(module, expr, &BIAS_ADD) {
         return None;
     }

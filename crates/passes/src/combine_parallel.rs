@@ -28,14 +28,16 @@ pub(crate) const CONV2D_PASS: Pass = Pass {
     doc: "Makes one convolution of three or more that differ in their constant weights only, and cuts its result. For batch 1 \
           in the layout NCHW.",
     level: ON_REQUEST,
-    run: |module, cx| run(module, cx, &CONV2D, conv),
+    run: |module, cx| Ok(run(module, cx, &CONV2D, conv)),
+    ..Pass::BASE
 };
 
 pub(crate) const DENSE_PASS: Pass = Pass {
     name: "combine-parallel-dense",
     doc: "Makes one dense layer of three or more that differ in their constant weights only, and cuts its result. For one row.",
     level: ON_REQUEST,
-    run: |module, cx| run(module, cx, &DENSE, dense),
+    run: |module, cx| Ok(run(module, cx, &DENSE, dense)),
+    ..Pass::BASE
 };
 
 /// Fewer products are left alone (TVM's `min_num_branches`).

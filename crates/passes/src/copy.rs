@@ -16,14 +16,32 @@ impl Copy {
     pub(crate) fn of(module: &mut Module, params: &[VarId], order: &[ExprId]) -> Copy {
         let mut copy = Copy { exprs: FxHashMap::default(), vars: FxHashMap::default() };
         params.iter().for_each(|&param| copy.bound(module, param));
+        copy.all(module, order);
+        copy
+    }
+
+    /// As [`Copy::of`], with an expression in the place of each mention of some variables.
+    pub(crate) fn applied(module: &mut Module, given: FxHashMap<VarId, ExprId>, order: &[ExprId]) -> Copy {
+        let mut copy = Copy { exprs: FxHashMap::default(), vars: FxHashMap::default() };
+        for &expr in order {
+            if let ExprKind::Var(var) = module.exprs[expr].kind {
+                copy.exprs.extend(given.get(&var).map(|&value| (expr, value)));
+            }
+        }
+        copy.all(module, order);
+        copy
+    }
+
+    fn all(&mut self, module: &mut Module, order: &[ExprId]) {
         // Every variable that is bound inside gets a new one before any mention is copied.
         for &expr in order {
-            copy.binders(module, expr);
+            self.binders(module, expr);
         }
         for &expr in order {
-            copy.copied(module, expr);
+            if !self.exprs.contains_key(&expr) {
+                self.copied(module, expr);
+            }
         }
-        copy
     }
 
     /// What replaces a variable.
@@ -104,30 +122,34 @@ impl Copy {
         module.funcs.push(Func { params, body: self.expr(func.body), ..func })
     }
 
-    /// A copy of a pattern, the inner patterns first.
-    fn pat(&self, module: &mut Module, root: PatId) -> PatId {
-        let mut copies: FxHashMap<PatId, PatId> = FxHashMap::default();
-        let mut stack = vec![(root, false)];
-        while let Some((pat, done)) = stack.pop() {
-            let Pat { span, kind } = module.pats[pat];
-            let inside = match kind {
-                PatKind::Ctor(_, inside) | PatKind::Tuple(inside) => module.sub_pats(inside).to_vec(),
-                PatKind::Error | PatKind::Wildcard | PatKind::Var(_) => vec![],
-            };
-            if !done {
-                stack.push((pat, true));
-                stack.extend(inside.into_iter().map(|inner| (inner, false)));
-                continue;
-            }
-            let inside: Vec<PatId> = inside.into_iter().map(|inner| copies[&inner]).collect();
-            let kind = match kind {
-                PatKind::Error | PatKind::Wildcard => kind,
-                PatKind::Var(var) => PatKind::Var(self.vars[&var]),
-                PatKind::Ctor(ctor, _) => PatKind::Ctor(ctor, module.pats(&inside)),
-                PatKind::Tuple(_) => PatKind::Tuple(module.pats(&inside)),
-            };
-            copies.insert(pat, module.pats.push(Pat { span, kind }));
-        }
-        copies[&root]
+    fn pat(&self, module: &mut Module, pat: PatId) -> PatId {
+        renamed_pattern(module, pat, &mut |_, var| self.vars[&var])
     }
+}
+
+/// A copy of a pattern with other variables, the inner patterns first.
+pub(crate) fn renamed_pattern(module: &mut Module, root: PatId, renamed: &mut dyn FnMut(&mut Module, VarId) -> VarId) -> PatId {
+    let mut copies: FxHashMap<PatId, PatId> = FxHashMap::default();
+    let mut stack = vec![(root, false)];
+    while let Some((pat, done)) = stack.pop() {
+        let Pat { span, kind } = module.pats[pat];
+        let inside = match kind {
+            PatKind::Ctor(_, inside) | PatKind::Tuple(inside) => module.sub_pats(inside).to_vec(),
+            PatKind::Error | PatKind::Wildcard | PatKind::Var(_) => vec![],
+        };
+        if !done {
+            stack.push((pat, true));
+            stack.extend(inside.into_iter().map(|inner| (inner, false)));
+            continue;
+        }
+        let inside: Vec<PatId> = inside.into_iter().map(|inner| copies[&inner]).collect();
+        let kind = match kind {
+            PatKind::Error | PatKind::Wildcard => kind,
+            PatKind::Var(var) => PatKind::Var(renamed(module, var)),
+            PatKind::Ctor(ctor, _) => PatKind::Ctor(ctor, module.pats(&inside)),
+            PatKind::Tuple(_) => PatKind::Tuple(module.pats(&inside)),
+        };
+        copies.insert(pat, module.pats.push(Pat { span, kind }));
+    }
+    copies[&root]
 }

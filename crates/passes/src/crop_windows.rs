@@ -23,7 +23,8 @@ pub(crate) const PASS: Pass = Pass {
     name: "crop-windows",
     doc: "Drops the taps of 2D convolutions that only ever meet padding, as dilated windows on small maps have them.",
     level: 2,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 fn run(module: &mut Module, cx: &PassCx) -> bool {

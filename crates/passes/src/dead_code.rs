@@ -21,18 +21,20 @@ pub(crate) const PASS: Pass = Pass {
     doc: "Takes away bindings that nothing uses and functions that nothing calls. What writes a cell or calls a function that might \
           stays.",
     level: 1,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 fn run(module: &mut Module, cx: &PassCx) -> bool {
     let entry = cx.entry.and_then(|name| module.find_global(name));
-    let globals = entry.is_some_and(|entry| drop_globals(module, entry));
+    let globals = entry.is_some_and(|entry| keep_globals(module, vec![entry]));
     drop_lets(module) || globals
 }
 
-fn drop_globals(module: &mut Module, entry: GlobalId) -> bool {
+/// Keeps only functions that these reach; says whether any went.
+pub(crate) fn keep_globals(module: &mut Module, entries: Vec<GlobalId>) -> bool {
     let mut used = vec![false; module.globals.len()];
-    let mut left = vec![entry];
+    let mut left = entries;
     while let Some(global) = left.pop() {
         if std::mem::replace(&mut used[global.index()], true) {
             continue;

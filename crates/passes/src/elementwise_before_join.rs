@@ -25,7 +25,8 @@ pub(crate) const PASS: Pass = Pass {
     name: "elementwise-before-join",
     doc: "Computes elementwise operators on the results of products before these are joined rather than behind.",
     level: 3,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 fn run(module: &mut Module, cx: &PassCx) -> bool {

@@ -25,7 +25,8 @@ pub(crate) const PASS: Pass = Pass {
     name: "eliminate-common-subexpr",
     doc: "Computes once what is computed twice with the same operands. Only operators, tuples and constants are compared.",
     level: 1,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 /// Constants of more bytes are compared by identity only.

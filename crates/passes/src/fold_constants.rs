@@ -38,7 +38,8 @@ pub(crate) const PASS: Pass = Pass {
     doc: "Computes what depends on constants only. Results above 64 MiB, and after 256 MiB in all, are left to the run; so is \
           what makes large tensors of small ones.",
     level: 1,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 /// The most bytes of one constant, and of all that one run of the pass makes (reliability 2).

@@ -34,7 +34,8 @@ pub(crate) const PASS: Pass = Pass {
     doc: "Has operators on float16 and bfloat16 compute in float32. Results are rounded once; what lies between two operators is \
           float32 that holds 16-bit numbers.",
     level: 1,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 fn run(module: &mut Module, cx: &PassCx) -> bool {

@@ -22,7 +22,8 @@ pub(crate) const PASS: Pass = Pass {
     doc: "Puts the bodies of functions that are called once, or marked `Inline=1`, in the place of their calls. A function that \
           calls itself stays.",
     level: 1,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 /// How many expressions copies may add.

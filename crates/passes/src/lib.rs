@@ -39,6 +39,7 @@ pub mod regions;
 pub mod rewrite;
 mod simplify_expr;
 mod simplify_inference;
+mod step;
 mod to_a_normal_form;
 mod to_graph_normal_form;
 mod unroll_loops;
@@ -52,10 +53,13 @@ pub use dynamic_to_static::dynamic_to_static;
 pub use fuse_ops::{Edge, explain as explain_fusion};
 pub use partition::{DataDependent, partition};
 pub use pipeline::{Observer, Settings, broken, run};
+pub use step::{Arg, ArgKind, Args, Param, Step, unknown_pass};
 
+use relayc_base::diag::{Diagnostic, codes};
 use relayc_ir::Module;
 
 /// A pass, as `relayc passes` shows it.
+#[derive(Debug)]
 pub struct Pass {
     /// The name on the command line: `fold-constants` for `fold_constants.rs`.
     pub name: &'static str,
@@ -63,8 +67,11 @@ pub struct Pass {
     pub doc: &'static str,
     /// The lowest `-O` that runs it; [`ON_REQUEST`] if only `--passes` does.
     pub level: u8,
-    /// Returns false if it left the program as it was, with all its types.
-    pub run: fn(&mut Module, &PassCx) -> bool,
+    pub params: &'static [Param],
+    /// Whether every function keeps its type, and its results up to the order of sums.
+    pub keeps_answers: bool,
+    /// Returns false if it left the program as it was, with all its types. Errors: E0743, for a program that it cannot rewrite.
+    pub run: fn(&mut Module, &PassCx) -> Result<bool, Box<Diagnostic>>,
 }
 
 /// The level of a pass that belongs to no level of `-O`.
@@ -121,18 +128,22 @@ pub fn find(name: &str) -> Option<&'static Pass> {
 }
 
 /// The passes of a level, in order.
-pub fn of_level(level: u8) -> Vec<&'static Pass> {
-    PASSES.iter().filter(|pass| pass.level <= level).collect()
+pub fn of_level(level: u8) -> Vec<Step> {
+    steps(level, |_| true)
 }
 
 /// The passes of a level for a program whose sizes are known later: those that choose neither layouts nor groups.
-pub fn before_sizes(level: u8) -> Vec<&'static Pass> {
-    of_level(level).into_iter().filter(|pass| !needs_sizes(pass)).collect()
+pub fn before_sizes(level: u8) -> Vec<Step> {
+    steps(level, |pass| !needs_sizes(pass))
 }
 
 /// The passes of a level that [`before_sizes`] leaves.
-pub fn with_sizes(level: u8) -> Vec<&'static Pass> {
-    of_level(level).into_iter().filter(|pass| needs_sizes(pass)).collect()
+pub fn with_sizes(level: u8) -> Vec<Step> {
+    steps(level, needs_sizes)
+}
+
+fn steps(level: u8, wanted: fn(&Pass) -> bool) -> Vec<Step> {
+    PASSES.iter().filter(|pass| pass.level <= level && wanted(pass)).map(Step::from).collect()
 }
 
 fn needs_sizes(pass: &Pass) -> bool {
@@ -141,25 +152,34 @@ fn needs_sizes(pass: &Pass) -> bool {
 
 /// The passes of a level that a program goes through before it becomes an artifact: an artifact has no room in which a tensor grows
 /// from one turn of a loop to the next.
-pub fn before_artifact(level: u8) -> Vec<&'static Pass> {
+pub fn before_artifact(level: u8) -> Vec<Step> {
     let passes: [&Pass; 3] = [&inline::PASS, &beta_reduce::PASS, &unroll_loops::ARTIFACT_PASS];
-    passes.into_iter().filter(|pass| pass.level <= level).collect()
+    passes.into_iter().filter(|pass| pass.level <= level).map(Step::from).collect()
 }
 
 /// The passes of a level for a program whose subgraphs are compiled one by one: those that must see more than one subgraph.
 /// Layouts and groups are chosen within each subgraph.
-pub fn before_partition(level: u8) -> Vec<&'static Pass> {
+pub fn before_partition(level: u8) -> Vec<Step> {
     let mut passes = before_sizes(level);
     // Dataflow is followed along shared expressions.
-    if passes.iter().all(|pass| pass.name != to_graph_normal_form::PASS.name) {
-        passes.push(&to_graph_normal_form::PASS);
+    if passes.iter().all(|step| step.pass.name != to_graph_normal_form::PASS.name) {
+        passes.push(Step::from(&to_graph_normal_form::PASS));
     }
     passes
 }
 
 impl Pass {
+    /// For `..Pass::BASE`: on request, without parameters.
+    pub(crate) const BASE: Pass =
+        Pass { name: "", doc: "", level: ON_REQUEST, params: &[], keeps_answers: true, run: |_, _| Ok(false) };
+
     /// The first sentence of the documentation.
     pub fn summary(&self) -> &'static str {
         self.doc.split_once(". ").map_or(self.doc, |(first, _)| first).trim_end_matches('.')
     }
+}
+
+/// The error for a program that a pass cannot rewrite.
+pub(crate) fn refused(pass: &Pass, why: &str) -> Box<Diagnostic> {
+    Diagnostic::new(codes::E0743, format!("the pass `{}` cannot rewrite this program: {why}", pass.name)).into()
 }

@@ -4,7 +4,7 @@
 //! have other types. Each of these is a bug of relayc: the run stops with an error that names the pass.
 
 use super::build::consts_of_attrs;
-use super::{Pass, PassCx};
+use super::{Pass, PassCx, Step};
 use relayc_base::Idx;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_check::infer;
@@ -34,22 +34,27 @@ pub struct Settings {
     pub verify: bool,
 }
 
-/// Runs passes on a typed module without errors. Errors: E0901, for a pass that broke the program.
+/// Runs passes on a typed module without errors. Errors: E0901, for a pass that broke the program; E0743, for a program that a pass
+/// cannot rewrite.
 pub fn run(
     module: &mut Module,
     cx: &PassCx,
-    passes: &[&Pass],
+    steps: &[Step],
     settings: Settings,
     observer: &mut dyn Observer,
 ) -> Result<(), Box<Diagnostic>> {
-    let types_before = if settings.verify { types_of(module) } else { vec![] };
-    for pass in passes {
+    let mut types_before = if settings.verify { types_of(module) } else { vec![] };
+    for step in steps {
+        let pass = step.pass;
         observer.before(pass, module);
-        if (pass.run)(module, cx) {
+        if (pass.run)(module, &PassCx { args: step.args(), ..*cx })? {
             retype(module, cx, pass)?;
             let_go(module);
         }
         if settings.verify {
+            if !pass.keeps_answers {
+                types_before = types_of(module);
+            }
             check(module, pass, &types_before)?;
         }
         observer.after(pass, module)?;

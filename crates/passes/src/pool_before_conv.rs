@@ -24,7 +24,8 @@ pub(crate) const PASS: Pass = Pass {
     name: "pool-before-conv",
     doc: "Takes the mean over windows before a 1x1 convolution rather than behind it. Sums are in another order.",
     level: 3,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 /// Each convolution with the pools along the same axes.

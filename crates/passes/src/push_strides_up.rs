@@ -31,7 +31,8 @@ pub(crate) const PASS: Pass = Pass {
     name: "push-strides-up",
     doc: "Computes only the positions that 1x1 convolutions with strides read. The stride moves to the operators before them.",
     level: 2,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 /// The axes of a tensor with the stride at which they are read; no axis occurs twice, and no stride is 1.

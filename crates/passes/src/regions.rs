@@ -24,6 +24,14 @@ pub(crate) struct Regions {
     nesting: Vec<Nested>,
 }
 
+/// The part of a `let` that is a region.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lets {
+    Nothing,
+    Bodies,
+    Wholes,
+}
+
 /// Where a region lies.
 #[derive(Clone, Copy)]
 struct Nested {
@@ -42,15 +50,20 @@ pub(crate) const OUTERMOST: RegionId = RegionId(0);
 impl Regions {
     /// Computes the regions. `order` holds the expressions under the roots, children before parents.
     pub(crate) fn of(module: &Module, order: &[ExprId]) -> Regions {
-        Regions::find(module, order, false)
+        Regions::find(module, order, Lets::Nothing)
     }
 
     /// As [`Regions::of`], with a region for the body of each `let`.
     pub(crate) fn with_lets(module: &Module, order: &[ExprId]) -> Regions {
-        Regions::find(module, order, true)
+        Regions::find(module, order, Lets::Bodies)
     }
 
-    fn find(module: &Module, order: &[ExprId], lets: bool) -> Regions {
+    /// As [`Regions::of`], with a region for the value and the body of each `let`, as TVM's `CalcScope` has it.
+    pub(crate) fn with_whole_lets(module: &Module, order: &[ExprId]) -> Regions {
+        Regions::find(module, order, Lets::Wholes)
+    }
+
+    fn find(module: &Module, order: &[ExprId], lets: Lets) -> Regions {
         let outermost = Nested { around: OUTERMOST, depth: 0, jump: OUTERMOST, home: OUTERMOST };
         let mut regions = Regions { of: vec![None; module.exprs.len()], inside: FxHashMap::default(), nesting: vec![outermost] };
         for root in module.roots() {
@@ -65,7 +78,14 @@ impl Regions {
             let n_here = match module.exprs[expr].kind {
                 ExprKind::Fn(_) => 0,
                 ExprKind::If { .. } | ExprKind::Match { .. } => 1,
-                ExprKind::Let { .. } if lets => 1,
+                ExprKind::Let { .. } if lets == Lets::Bodies => 1,
+                ExprKind::Let { value, body, .. } if lets == Lets::Wholes => {
+                    let region = RegionId::from_usize(regions.nesting.len());
+                    regions.inside.insert(expr, region);
+                    regions.open(body, here, true);
+                    regions.use_in(value, region);
+                    continue;
+                }
                 _ => children.len(),
             };
             children[..n_here].iter().for_each(|&child| regions.use_in(child, here));
@@ -118,7 +138,7 @@ impl Regions {
     }
 
     /// The innermost region around both.
-    fn common(&self, mut a: RegionId, mut b: RegionId) -> RegionId {
+    pub(crate) fn common(&self, mut a: RegionId, mut b: RegionId) -> RegionId {
         let at = |region: RegionId| self.nesting[region.index()];
         if at(a).depth < at(b).depth {
             std::mem::swap(&mut a, &mut b);

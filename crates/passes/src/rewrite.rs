@@ -3,7 +3,7 @@
 //! An expression that stays is changed in place, so it keeps its number, its span and its users. Shared expressions stay shared,
 //! and a rewrite that replaces nothing changes nothing. Nothing recurses, so long chains of `let`s are safe.
 
-use super::build::set_ty;
+use super::build::{set_ty, typed};
 use relayc_base::Idx;
 use relayc_ir::{Clause, ExprId, ExprKind, Module, Operand, Operands, Root};
 
@@ -113,4 +113,50 @@ fn operands(module: &mut Module, replaced: &Replaced, list: Operands) -> Operand
     }
     let new: Vec<Operand> = items.iter().map(|item| Operand { expr: replaced.get(item.expr), ..*item }).collect();
     module.operands(&new)
+}
+
+/// The expression with other children, in the order of [`Module::children`]: itself if they are its own, else a new one of the same
+/// type. A function literal gets its new body in place.
+pub(crate) fn with_children(module: &mut Module, expr: ExprId, new: &[ExprId]) -> ExprId {
+    let mut old = Vec::new();
+    module.children(expr, &mut old);
+    if old == new {
+        return expr;
+    }
+    let spanned = |list: &[Operand], new: &[ExprId]| -> Vec<Operand> {
+        list.iter().zip(new).map(|(old, &expr)| Operand { expr, ..*old }).collect()
+    };
+    let kind = match module.exprs[expr].kind {
+        kind @ (ExprKind::Error
+        | ExprKind::Const(_)
+        | ExprKind::Var(_)
+        | ExprKind::Global(_)
+        | ExprKind::Op(_)
+        | ExprKind::Ctor(_)) => kind,
+        ExprKind::Tuple(fields) => {
+            let fields = spanned(module.items(fields), new);
+            ExprKind::Tuple(module.operands(&fields))
+        }
+        ExprKind::Proj { index, .. } => ExprKind::Proj { tuple: new[0], index },
+        ExprKind::Call { args, attrs, .. } => {
+            let args = spanned(module.items(args), &new[1..]);
+            ExprKind::Call { callee: new[0], args: module.operands(&args), attrs }
+        }
+        ExprKind::Fn(func) => {
+            module.funcs[func].body = new[0];
+            return expr;
+        }
+        ExprKind::Let { var, .. } => ExprKind::Let { var, value: new[0], body: new[1] },
+        ExprKind::If { .. } => ExprKind::If { cond: new[0], then_branch: new[1], else_branch: new[2] },
+        ExprKind::Match { clauses, total, .. } => {
+            let old = module.clause_items(clauses);
+            let clauses: Vec<Clause> = old.iter().zip(&new[1..]).map(|(old, &body)| Clause { body, ..*old }).collect();
+            ExprKind::Match { scrutinee: new[0], clauses: module.clauses(&clauses), total }
+        }
+        ExprKind::RefNew(_) => ExprKind::RefNew(new[0]),
+        ExprKind::RefRead(_) => ExprKind::RefRead(new[0]),
+        ExprKind::RefWrite { .. } => ExprKind::RefWrite { cell: new[0], value: new[1] },
+    };
+    let (span, ty) = (module.exprs[expr].span, module.ty(expr));
+    typed(module, span, kind, ty)
 }

@@ -35,7 +35,8 @@ pub(crate) const PASS: Pass = Pass {
     doc: "Writes batch normalisation as a multiplication and an addition, and dropout as its operand. Layer, group and instance \
           normalisation stay as they are: they have kernels.",
     level: 1,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 fn run(module: &mut Module, cx: &PassCx) -> bool {

@@ -14,7 +14,7 @@
 use super::bindings::Bindings;
 use super::build::{bind, typed};
 use super::regions::{OUTERMOST, RegionId, Regions};
-use super::{ON_REQUEST, Pass, PassCx};
+use super::{ON_REQUEST, Pass};
 use relayc_base::Idx;
 use relayc_ir::{Clause, ExprId, ExprKind, Module, Operand, Operands, Root, VarId};
 use rustc_hash::FxHashMap;
@@ -24,10 +24,25 @@ pub(crate) const PASS: Pass = Pass {
     doc: "Binds every value that is computed to a variable, in the order of computing. `to-graph-normal-form` takes the names \
           of values without effects away.",
     level: ON_REQUEST,
-    run,
+    run: |module, _| Ok(normalise(module)),
+    ..Pass::BASE
 };
 
-fn run(module: &mut Module, _: &PassCx) -> bool {
+/// Brings a program in which expressions are shared to A-normal form, for passes that may visit each expression once only.
+pub(crate) fn without_sharing(module: &mut Module) {
+    let roots = module.roots();
+    let uses = module.use_counts(&roots);
+    let is_shared = |expr: &ExprId| {
+        let needs_none = is_atom(module, *expr) && !matches!(module.exprs[*expr].kind, ExprKind::Const(_));
+        uses[expr.index()] > 1 && !needs_none
+    };
+    if module.post_order(&roots).iter().any(is_shared) {
+        normalise(module);
+    }
+}
+
+/// Brings all functions to A-normal form.
+fn normalise(module: &mut Module) -> bool {
     let roots = module.roots();
     let order = module.evaluation_order(&roots);
     let regions = Regions::of(module, &module.post_order(&roots));

@@ -23,7 +23,8 @@ pub(crate) const PASS: Pass = Pass {
     name: "to-graph-normal-form",
     doc: "Writes bindings of values without effects as shared expressions. What a function inside mentions keeps its name.",
     level: 1,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 fn run(module: &mut Module, _: &PassCx) -> bool {
@@ -47,7 +48,7 @@ fn run(module: &mut Module, _: &PassCx) -> bool {
 }
 
 /// The variables that a function inside of the one that binds them mentions.
-fn captured(module: &Module, order: &[ExprId]) -> FxHashSet<VarId> {
+pub(crate) fn captured(module: &Module, order: &[ExprId]) -> FxHashSet<VarId> {
     let inner = order.iter().filter_map(|&expr| match module.exprs[expr].kind {
         ExprKind::Fn(func) => Some(module.funcs[func].body),
         _ => None,

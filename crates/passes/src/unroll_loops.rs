@@ -33,11 +33,12 @@ pub(crate) const PASS: Pass = Pass {
           4096 expressions in all, stay; in artifacts, where tensors have no room to grow, loops of more than 4096 turns or \
           262144 expressions.",
     level: 2,
-    run: |module, cx| run(module, cx, MAX_TURNS),
+    run: |module, cx| Ok(run(module, cx, MAX_TURNS)),
+    ..Pass::BASE
 };
 
 /// The pass as artifacts need it.
-pub(crate) const ARTIFACT_PASS: Pass = Pass { run: |module, cx| run(module, cx, MAX_GROWING_TURNS), ..PASS };
+pub(crate) const ARTIFACT_PASS: Pass = Pass { run: |module, cx| Ok(run(module, cx, MAX_GROWING_TURNS)), ..PASS };
 
 /// The most turns of a loop; each takes time to compile.
 const MAX_TURNS: usize = 64;

@@ -7,8 +7,7 @@ use relayc_base::text::join_words;
 /// The kinds of test that the first comment lines name, in the order written.
 pub(crate) fn kinds(text: &str) -> Result<Vec<&'static dyn Kind>, String> {
     let comments = text.lines().map_while(|line| line.trim().strip_prefix("//"));
-    let names: Vec<&str> =
-        comments.filter_map(|line| line.trim().strip_prefix("test:")).flat_map(|list| list.split(',')).collect();
+    let names: Vec<&str> = comments.filter_map(|line| line.trim().strip_prefix("test:")).flat_map(items).collect();
     if names.is_empty() {
         return Err(format!("the first lines lack `// test: …`; the kinds are {}", all()));
     }
@@ -17,10 +16,19 @@ pub(crate) fn kinds(text: &str) -> Result<Vec<&'static dyn Kind>, String> {
     names.into_iter().map(|name| kinds::find(&first(name)).ok_or_else(|| unknown(name.trim()))).collect()
 }
 
+/// The items of a list; commas between brackets belong to arguments of passes.
+fn items(list: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0;
+    list.split(move |c| {
+        depth += i32::from("([{".contains(c)) - i32::from(")]}".contains(c));
+        c == ',' && depth == 0
+    })
+}
+
 /// The words after the name of a kind in the head: `fold-constants` of `// test: pass fold-constants`.
 pub(crate) fn words<'a>(text: &'a str, kind: &str) -> Vec<&'a str> {
     let comments = text.lines().map_while(|line| line.trim().strip_prefix("//"));
-    let asked = comments.filter_map(|line| line.trim().strip_prefix("test:")).flat_map(|list| list.split(','));
+    let asked = comments.filter_map(|line| line.trim().strip_prefix("test:")).flat_map(items);
     let of_kind = asked.map(str::split_whitespace).filter_map(|mut words| (words.next() == Some(kind)).then_some(words));
     of_kind.flatten().collect()
 }

@@ -172,6 +172,8 @@ codes! {
     E0737 "a program that cannot be quantized";
     E0740 "an external compiler that does not succeed";
     E0741 "a library that is not that of its function";
+    E0742 "a request for a pass that is not understood";
+    E0743 "a program that a pass cannot rewrite";
 
     E0801 "a source file over the limit";
     E0802 "a nesting over the limit";

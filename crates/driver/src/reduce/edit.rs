@@ -4,15 +4,14 @@
 //! invalid result fails the check and costs no run.
 
 use crate::bind::leaves;
-use crate::optimise;
+use crate::optimise::{PassPlan, Target};
 use crate::specialise::with_shapes;
 use relayc_base::{IndexVec, Span};
-use relayc_ir::kernel::ByteProducts;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{Dim, Ty, TyData, Types, dims_of};
 use relayc_ir::{AdtId, AttrValue, Clause, CtorId, ExprId, ExprKind, GlobalId, Module, Operand, VarId};
 use relayc_passes::rewrite::substitute;
-use relayc_passes::{self as passes, PassCx, build};
+use relayc_passes::{self as passes, build};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A change of a program.
@@ -119,13 +118,8 @@ impl Change {
 
     fn pass(&mut self, entry: &str, name: &str) -> Option<()> {
         let pass = passes::find(name)?;
-        let cx = PassCx {
-            ops: relayc_ops::table(),
-            lanes: optimise::Target::V3.lanes(),
-            byte_products: ByteProducts::Pairs,
-            entry: Some(entry),
-        };
-        (pass.run)(&mut self.module, &cx);
+        let how = PassPlan { entry: Some(entry.to_owned()), ..PassPlan::level(0, Target::V3) };
+        (pass.run)(&mut self.module, &how.cx()).ok()?;
         self.entry = self.module.find_global(entry)?;
         Some(())
     }

@@ -37,7 +37,8 @@ pub(crate) const PASS: Pass = Pass {
     name: "fake-quantization-to-integer",
     doc: "Has products of dequantized 8-bit integers multiply the integers, and scales their sums once.",
     level: 3,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 fn run(module: &mut Module, cx: &PassCx) -> bool {

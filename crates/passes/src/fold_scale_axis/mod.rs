@@ -38,7 +38,8 @@ pub(crate) const PASS: Pass = Pass {
     doc: "Moves multiplications of channels by constants into the weights of the products before or behind them. Additions that \
           follow each other behind a product become one bias.",
     level: 1,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 /// Factors of more elements are not followed.

@@ -42,7 +42,8 @@ pub(crate) const PASS: Pass = Pass {
     doc: "Makes one function with `Primitive=1` of operators that one kernel can compute. By TVM's classes and its dominator rule; \
           `relayc opt --explain-fusion` says why each pair was or was not fused.",
     level: 1,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 fn run(module: &mut Module, cx: &PassCx) -> bool {

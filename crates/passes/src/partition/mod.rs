@@ -39,7 +39,8 @@ pub(crate) const PASS: Pass = Pass {
     doc: "Makes functions marked `Compiler=\"relayc\"` of the dataflow of a program that branches. They are what is compiled of it; \
           without control flow, a function becomes one part.",
     level: ON_REQUEST,
-    run: |module, cx| !partition(module, cx.ops, DataDependent::Member).is_empty(),
+    run: |module, cx| Ok(!partition(module, cx.ops, DataDependent::Member).is_empty()),
+    ..Pass::BASE
 };
 
 /// How the pass treats an operator whose result shape depends on data.

@@ -30,7 +30,8 @@ pub(crate) const PASS: Pass = Pass {
     doc: "Shortens chains of reshapes, transpositions and arithmetic, and moves padding into convolutions. No bit of a result \
           changes.",
     level: 1,
-    run,
+    run: |module, cx| Ok(run(module, cx)),
+    ..Pass::BASE
 };
 
 /// A rewrite of one expression, where it applies.

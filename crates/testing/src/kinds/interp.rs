@@ -33,6 +33,11 @@ impl Kind for Interp {
 
 /// The text of each `// run:` line, with its number from 1.
 pub fn run_lines(text: &str) -> Vec<(usize, String)> {
+    marked_lines(text, "run:")
+}
+
+/// The text of each comment line with a mark, with its number from 1.
+pub(crate) fn marked_lines(text: &str, mark: &str) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     let mut goes_on = false;
     for (i, line) in text.lines().enumerate() {
@@ -40,7 +45,7 @@ pub fn run_lines(text: &str) -> Vec<(usize, String)> {
             goes_on = false;
             continue;
         };
-        match (comment.trim().strip_prefix("run:"), lines.last_mut()) {
+        match (comment.trim().strip_prefix(mark), lines.last_mut()) {
             (Some(run), _) => lines.push((i + 1, run.trim().to_owned())),
             (None, Some((_, run))) if goes_on && comment.starts_with("   ") => {
                 run.push(' ');
@@ -49,7 +54,7 @@ pub fn run_lines(text: &str) -> Vec<(usize, String)> {
             }
             _ => {}
         }
-        goes_on = comment.trim().starts_with("run:");
+        goes_on = comment.trim().starts_with(mark);
     }
     lines
 }
