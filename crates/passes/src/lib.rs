@@ -39,6 +39,7 @@ pub mod regions;
 pub mod rewrite;
 mod simplify_expr;
 mod simplify_inference;
+mod split_args;
 mod step;
 mod to_a_normal_form;
 mod to_graph_normal_form;
@@ -106,6 +107,7 @@ const PASSES: &[Pass] = &[
     dead_code::PASS,
     fuse_ops::PASS,
     partition::PASS,
+    split_args::PASS,
 ];
 
 /// The pass that [`explain_fusion`] explains.
