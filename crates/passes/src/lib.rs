@@ -42,6 +42,7 @@ mod simplify_inference;
 mod split_args;
 mod step;
 mod to_a_normal_form;
+mod to_basic_block_normal_form;
 mod to_graph_normal_form;
 mod unroll_loops;
 mod users;
@@ -87,6 +88,7 @@ const PASSES: &[Pass] = &[
     beta_reduce::PASS,
     unroll_loops::PASS,
     to_a_normal_form::PASS,
+    to_basic_block_normal_form::PASS,
     to_graph_normal_form::PASS,
     fake_quantization::PASS,
     simplify_inference::PASS,
