@@ -23,6 +23,7 @@ mod dynamic_to_static;
 mod effects;
 mod elementwise_before_join;
 mod eliminate_common_subexpr;
+mod eta_expand;
 mod fake_quantization;
 mod fold_constants;
 mod fold_scale_axis;
@@ -109,6 +110,7 @@ const PASSES: &[Pass] = &[
     dead_code::PASS,
     fuse_ops::PASS,
     partition::PASS,
+    eta_expand::PASS,
     split_args::PASS,
 ];
 
