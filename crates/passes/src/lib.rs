@@ -30,6 +30,8 @@ mod fold_scale_axis;
 mod fuse_ops;
 mod half_compute_legalize;
 mod inline;
+mod lambda_lift;
+mod let_list;
 mod partition;
 mod pipeline;
 mod pool_before_conv;
@@ -111,6 +113,7 @@ const PASSES: &[Pass] = &[
     fuse_ops::PASS,
     partition::PASS,
     eta_expand::PASS,
+    lambda_lift::PASS,
     split_args::PASS,
 ];
 
