@@ -39,6 +39,7 @@ mod push_strides_up;
 pub mod quantize;
 mod refined;
 pub mod regions;
+mod remove_unused_functions;
 pub mod rewrite;
 mod simplify_expr;
 mod simplify_inference;
@@ -114,6 +115,7 @@ const PASSES: &[Pass] = &[
     partition::PASS,
     eta_expand::PASS,
     lambda_lift::PASS,
+    remove_unused_functions::PASS,
     split_args::PASS,
 ];
 
