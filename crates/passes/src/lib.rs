@@ -26,6 +26,7 @@ mod eliminate_common_subexpr;
 mod eta_expand;
 mod fake_quantization;
 mod fold_constants;
+mod fold_explicit_padding;
 mod fold_scale_axis;
 mod fuse_ops;
 mod half_compute_legalize;
@@ -116,6 +117,7 @@ const PASSES: &[Pass] = &[
     eta_expand::PASS,
     lambda_lift::PASS,
     remove_unused_functions::PASS,
+    fold_explicit_padding::PASS,
     split_args::PASS,
 ];
 
