@@ -25,6 +25,7 @@ mod elementwise_before_join;
 mod eliminate_common_subexpr;
 mod eta_expand;
 mod fake_quantization;
+mod flatten_atrous_conv;
 mod fold_constants;
 mod fold_explicit_padding;
 mod fold_scale_axis;
@@ -118,6 +119,7 @@ const PASSES: &[Pass] = &[
     lambda_lift::PASS,
     remove_unused_functions::PASS,
     fold_explicit_padding::PASS,
+    flatten_atrous_conv::PASS,
     split_args::PASS,
 ];
 
