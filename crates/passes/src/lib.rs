@@ -44,6 +44,7 @@ pub mod regions;
 mod remove_unused_functions;
 pub mod rewrite;
 mod simplify_expr;
+mod simplify_fc_transpose;
 mod simplify_inference;
 mod split_args;
 mod step;
@@ -120,6 +121,7 @@ const PASSES: &[Pass] = &[
     remove_unused_functions::PASS,
     fold_explicit_padding::PASS,
     flatten_atrous_conv::PASS,
+    simplify_fc_transpose::PASS,
     split_args::PASS,
 ];
 
