@@ -19,6 +19,7 @@ mod combine_parallel;
 mod copy;
 mod crop_windows;
 mod dead_code;
+mod defuse_ops;
 mod dynamic_to_static;
 mod effects;
 mod elementwise_before_join;
@@ -123,6 +124,7 @@ const PASSES: &[Pass] = &[
     flatten_atrous_conv::PASS,
     simplify_fc_transpose::PASS,
     split_args::PASS,
+    defuse_ops::PASS,
 ];
 
 /// The pass that [`explain_fusion`] explains.
