@@ -15,6 +15,7 @@ mod bindings;
 mod bound_shapes;
 pub mod build;
 mod canonicalise;
+mod canonicalize_cast;
 mod combine_parallel;
 mod copy;
 mod crop_windows;
@@ -125,6 +126,7 @@ const PASSES: &[Pass] = &[
     simplify_fc_transpose::PASS,
     split_args::PASS,
     defuse_ops::PASS,
+    canonicalize_cast::PASS,
 ];
 
 /// The pass that [`explain_fusion`] explains.
