@@ -47,6 +47,7 @@ mod einsum;
 mod fixed_point;
 mod fourier;
 mod gather_lowering;
+mod gradient;
 mod grid_sample;
 mod index;
 mod index_map;
@@ -83,6 +84,7 @@ mod vm;
 
 pub(crate) use attrs::AttrField;
 pub use def::{Fixed, Fuse, KnownFacts, OpDef, Shapes};
+pub use gradient::{GradCx, Gradient};
 pub use index::outside;
 
 use onnx::Onnx;
@@ -176,6 +178,11 @@ impl Table {
     /// The operator's form in ONNX, if relayc knows one.
     pub fn onnx(&self, op: OpId) -> Option<Onnx> {
         self.onnx[op.0 as usize]
+    }
+
+    /// The rule for the gradients of the operator's operands, if there is one.
+    pub fn gradient(&self, op: OpId) -> Option<Gradient> {
+        gradient::find(self.def(op).name)
     }
 
     pub fn defs(&self) -> &[&'static OpDef] {

@@ -32,6 +32,7 @@ mod fold_constants;
 mod fold_explicit_padding;
 mod fold_scale_axis;
 mod fuse_ops;
+mod gradient;
 mod half_compute_legalize;
 mod inline;
 mod lambda_lift;
@@ -127,6 +128,8 @@ const PASSES: &[Pass] = &[
     split_args::PASS,
     defuse_ops::PASS,
     canonicalize_cast::PASS,
+    gradient::first_order::PASS,
+    gradient::higher_order::PASS,
 ];
 
 /// The pass that [`explain_fusion`] explains.
