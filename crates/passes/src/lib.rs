@@ -18,6 +18,7 @@ mod canonicalise;
 mod canonicalize_cast;
 mod combine_parallel;
 mod copy;
+mod cps;
 mod crop_windows;
 mod dead_code;
 mod defuse_ops;
@@ -128,6 +129,8 @@ const PASSES: &[Pass] = &[
     split_args::PASS,
     defuse_ops::PASS,
     canonicalize_cast::PASS,
+    cps::convert::PASS,
+    cps::revert::PASS,
     gradient::first_order::PASS,
     gradient::higher_order::PASS,
 ];
