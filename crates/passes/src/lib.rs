@@ -38,6 +38,7 @@ mod half_compute_legalize;
 mod inline;
 mod lambda_lift;
 mod let_list;
+mod partial_evaluate;
 mod partition;
 mod pipeline;
 mod pool_before_conv;
@@ -129,6 +130,7 @@ const PASSES: &[Pass] = &[
     split_args::PASS,
     defuse_ops::PASS,
     canonicalize_cast::PASS,
+    partial_evaluate::PASS,
     cps::convert::PASS,
     cps::revert::PASS,
     gradient::first_order::PASS,
