@@ -59,6 +59,7 @@ mod loss;
 mod math;
 mod matmul;
 mod matrix;
+pub mod mixed_precision;
 mod norm;
 mod packed;
 mod pad;

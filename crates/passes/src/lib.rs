@@ -56,6 +56,7 @@ mod step;
 mod to_a_normal_form;
 mod to_basic_block_normal_form;
 mod to_graph_normal_form;
+mod to_mixed_precision;
 mod unroll_loops;
 mod users;
 
@@ -130,6 +131,7 @@ const PASSES: &[Pass] = &[
     split_args::PASS,
     defuse_ops::PASS,
     canonicalize_cast::PASS,
+    to_mixed_precision::PASS,
     partial_evaluate::PASS,
     cps::convert::PASS,
     cps::revert::PASS,
