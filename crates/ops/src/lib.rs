@@ -54,6 +54,7 @@ mod index_map;
 mod join;
 mod layer_norm;
 mod layout_transform;
+pub mod layouts_of;
 mod logic;
 mod loss;
 mod math;

@@ -17,6 +17,7 @@ pub mod build;
 mod canonicalise;
 mod canonicalize_cast;
 mod combine_parallel;
+mod convert_layout;
 mod copy;
 mod cps;
 mod crop_windows;
@@ -131,6 +132,7 @@ const PASSES: &[Pass] = &[
     split_args::PASS,
     defuse_ops::PASS,
     canonicalize_cast::PASS,
+    convert_layout::PASS,
     to_mixed_precision::PASS,
     partial_evaluate::PASS,
     cps::convert::PASS,
