@@ -28,6 +28,7 @@ mod effects;
 mod elementwise_before_join;
 mod eliminate_common_subexpr;
 mod eta_expand;
+mod external_compilers;
 mod fake_quantization;
 mod flatten_atrous_conv;
 mod fold_constants;
@@ -134,6 +135,9 @@ const PASSES: &[Pass] = &[
     canonicalize_cast::PASS,
     convert_layout::PASS,
     to_mixed_precision::PASS,
+    external_compilers::annotate_target::PASS,
+    external_compilers::merge_compiler_regions::PASS,
+    external_compilers::partition_graph::PASS,
     partial_evaluate::PASS,
     cps::convert::PASS,
     cps::revert::PASS,

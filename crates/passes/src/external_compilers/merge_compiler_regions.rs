@@ -1,0 +1,154 @@
+//! Merges neighbouring parts for one compiler: TVM's `MergeCompilerRegions` (`src/relay/transforms/merge_compiler_regions.cc`).
+//!
+//! Two parts become one only if no value goes from the first to the second by way of a third: the whole must run at once. So a part keeps
+//! the list of those that it depends on by way of others.
+//!
+//! ```text
+//! exp(compiler_begin(compiler_end(nn.relu(…))))    →    exp(nn.relu(…))
+//! ```
+
+use super::super::build::args;
+use super::super::rewrite::rewrite;
+use super::super::to_basic_block_normal_form::is_for_a_compiler;
+use super::super::{Pass, PassCx, refused};
+use super::annotated::{PartId, Parts};
+use super::{begin, end};
+use relayc_base::Idx;
+use relayc_base::diag::Diagnostic;
+use relayc_ir::{ExprId, ExprKind, FuncId, Module};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub(crate) const PASS: Pass = Pass {
+    name: "merge-compiler-regions",
+    doc: "Takes away the marks between neighbouring parts for one compiler, where both can run as one.",
+    run,
+    ..Pass::BASE
+};
+
+fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
+    let funcs: Vec<FuncId> = module.globals.iter().map(|global| global.func).collect();
+    let mut inner: FxHashSet<ExprId> = FxHashSet::default();
+    for func in funcs {
+        if is_for_a_compiler(module, func) {
+            continue;
+        }
+        let body = module.funcs[func].body;
+        let parts = Parts::of(module, cx, body).map_err(|why| refused(&PASS, &why))?;
+        let mut merge = Merge { module, cx, parts, merged: FxHashSet::default(), apart: FxHashMap::default() };
+        merge.run(body);
+        let parts = merge.parts;
+        inner.extend(module.post_order(&[body]).into_iter().filter(|&expr| {
+            let between = begin(module, cx, expr).filter(|(operand, _)| end(module, cx, *operand).is_some());
+            between.is_some_and(|(operand, _)| parts.find(expr) == parts.find(operand))
+        }));
+    }
+    // A mark that ends a part where the same part begins again: both go.
+    Ok(rewrite(module, |module, expr| {
+        let (operand, _) = begin(module, cx, expr).filter(|_| inner.contains(&expr))?;
+        end(module, cx, operand).map(|(value, _)| value)
+    }))
+}
+
+enum Step {
+    Visit(ExprId),
+    /// The operands of an expression have been visited.
+    Visited(ExprId),
+    /// The parts before that of an end have been visited.
+    Merge(ExprId),
+}
+
+struct Merge<'a> {
+    module: &'a Module,
+    cx: &'a PassCx<'a>,
+    parts: Parts,
+    /// The parts that have been merged with those before them.
+    merged: FxHashSet<PartId>,
+    /// The parts that a part must not be merged with.
+    apart: FxHashMap<PartId, FxHashSet<PartId>>,
+}
+
+impl Merge<'_> {
+    fn run(&mut self, body: ExprId) {
+        let mut seen = vec![false; self.module.exprs.len()];
+        let mut steps = vec![Step::Visit(body)];
+        let mut children = Vec::new();
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Visit(expr) => {
+                    if !std::mem::replace(&mut seen[expr.index()], true) {
+                        children.clear();
+                        self.module.children(expr, &mut children);
+                        steps.push(Step::Visited(expr));
+                        steps.extend(children.iter().rev().map(|&child| Step::Visit(child)));
+                    }
+                }
+                Step::Visited(expr) => {
+                    if end(self.module, self.cx, expr).is_some() {
+                        steps.push(Step::Merge(expr));
+                        let before = self
+                            .inputs(expr)
+                            .into_iter()
+                            .filter(|&(_, part)| part.is_some_and(|part| !self.merged.contains(&part)));
+                        steps.extend(before.map(|(value, _)| Step::Visit(value)));
+                    }
+                }
+                Step::Merge(expr) => self.merge(expr),
+            }
+        }
+    }
+
+    /// The values that enter the part of an end, and the parts that they come from.
+    fn inputs(&self, end: ExprId) -> Vec<(ExprId, Option<PartId>)> {
+        let Some(part) = self.parts.find(end) else { return vec![] };
+        let values = self.parts.part(part).inputs.iter().filter_map(|&input| args(self.module, input).first().copied());
+        values.map(|value| (value, self.parts.find(value))).collect()
+    }
+
+    fn merge(&mut self, expr: ExprId) {
+        let Some(part) = self.parts.find(expr) else { return };
+        if self.merged.contains(&part) {
+            return;
+        }
+        let (mut direct, mut related) = (Vec::new(), Vec::new());
+        for (value, before) in self.inputs(expr) {
+            match before {
+                Some(before) if !direct.contains(&before) => direct.push(before),
+                Some(_) => {}
+                None => self.of_branches(value, &mut related),
+            }
+        }
+        related.extend(&direct);
+        let inherited: Vec<PartId> = related.iter().filter_map(|other| self.apart.get(other)).flatten().copied().collect();
+        self.apart.entry(part).or_default().extend(inherited);
+        for before in direct {
+            let same = self.parts.part(before).compiler == self.parts.part(part).compiler;
+            let apart = self.apart.entry(part).or_default();
+            if !same {
+                apart.insert(before);
+            } else if before != part && !apart.contains(&before) {
+                self.parts.merge(self.module, before, part);
+                for apart in self.apart.values_mut() {
+                    if apart.remove(&before) {
+                        apart.insert(part);
+                    }
+                }
+            }
+        }
+        self.merged.insert(part);
+    }
+
+    /// The parts that the branches of an `if` end with.
+    fn of_branches(&self, expr: ExprId, found: &mut Vec<PartId>) {
+        let mut left = vec![expr];
+        while let Some(expr) = left.pop() {
+            if let ExprKind::If { cond, then_branch, else_branch } = self.module.exprs[expr].kind {
+                for part in [cond, then_branch, else_branch] {
+                    match self.parts.find(part) {
+                        Some(part) => found.push(part),
+                        None => left.push(part),
+                    }
+                }
+            }
+        }
+    }
+}
