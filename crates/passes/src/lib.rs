@@ -22,6 +22,7 @@ mod copy;
 mod cps;
 mod crop_windows;
 mod dead_code;
+mod defunctionalization;
 mod defuse_ops;
 mod dynamic_to_static;
 mod effects;
@@ -138,6 +139,7 @@ const PASSES: &[Pass] = &[
     external_compilers::annotate_target::PASS,
     external_compilers::merge_compiler_regions::PASS,
     external_compilers::partition_graph::PASS,
+    defunctionalization::PASS,
     partial_evaluate::PASS,
     cps::convert::PASS,
     cps::revert::PASS,
