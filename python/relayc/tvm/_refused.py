@@ -1,0 +1,182 @@
+"""Names of TVM that are not Relay: they import, and refuse when they are used.
+
+`install()` makes the modules of `_MODULES` and everything below them importable.
+Each name found in one is a `Refused` class: it may be imported, named in an
+annotation or in `isinstance`, and decorate a definition. A call raises
+`NotImplementedError` with one sentence that says what to do instead.
+
+A package with a real part ends with `__getattr__ = module_getattr(__name__)`: the
+names that it does not define are refused, those that only Python asks for are
+missing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+from typing import Any, Callable, Dict, Optional, Sequence
+
+__all__ = ["Refused", "advice", "install", "module_getattr", "refuse"]
+
+_TUNING = "relayc tunes nothing: kernels are chosen while it compiles; call relay.build alone"
+_KERNELS = (
+    "relayc writes its kernels itself: express the computation with Relay operators, "
+    "and see how it runs with `relayc profile`"
+)
+_TIR = "relayc has no TIR: express the computation with Relay operators"
+_REMOTE = "relayc runs on this machine: build there, or copy what export_library wrote"
+_MICRO = "relayc compiles for x86-64 processors with an operating system"
+_CPU = "relayc compiles for CPUs: build with the target `llvm`"
+
+#: Module path below `relayc.tvm` to the sentence that its names raise. A module
+#: below one of these has its parent's sentence.
+_MODULES: Dict[str, str] = {
+    "arith": _TIR,
+    "auto_scheduler": _TUNING,
+    "autotvm": _TUNING,
+    "contrib.cblas": _KERNELS,
+    "contrib.coreml_runtime": "import the model with relay.frontend.from_onnx",
+    "contrib.cublas": _CPU,
+    "contrib.cublaslt": _CPU,
+    "contrib.cudnn": _CPU,
+    "contrib.cutlass": _CPU,
+    "contrib.dnnl": _KERNELS,
+    "contrib.ethosu": _CPU,
+    "contrib.hexagon": _CPU,
+    "contrib.miopen": _CPU,
+    "contrib.mkl": _KERNELS,
+    "contrib.mrvl": _CPU,
+    "contrib.ndk": _REMOTE,
+    "contrib.nvcc": _CPU,
+    "contrib.pipeline_executor": "run one executor per stage from threads of your own",
+    "contrib.pipeline_executor_build": "run one executor per stage from threads of your own",
+    "contrib.rocblas": _CPU,
+    "contrib.rocm": _CPU,
+    "contrib.target": "write the program with `relayc export`",
+    "contrib.tedd": _KERNELS,
+    "contrib.thrust": _CPU,
+    "contrib.torch": "pass tensors of torch by DLPack: tvm.nd.from_dlpack(tensor)",
+    "contrib.xcode": _CPU,
+    "driver": "use the command line of relayc: `relayc run`, `relayc build`, `relayc bench`",
+    "meta_schedule": _TUNING,
+    "micro": _MICRO,
+    "relay.backend.contrib": _CPU,
+    "relay.backend.te_compiler": "relay.build compiles whole modules; no single function is lowered",
+    "relay.collage": _TUNING,
+    "rpc": _REMOTE,
+    "script": _TIR,
+    "te": _KERNELS,
+    "testing.aot": "create_executor('aot') and relay.build(..., executor=Executor('aot')) run here",
+    "testing.auto_scheduler": _TUNING,
+    "testing.autotvm": _TUNING,
+    "testing.tir": _TIR,
+    "testing.usmp": _MICRO,
+    "tir": _TIR,
+    "topi": _KERNELS,
+}
+
+#: Functions of packages that are real otherwise.
+_FUNCTIONS: Dict[str, str] = {
+    "build": "relayc builds Relay: call relay.build",
+    "create_schedule": _KERNELS,
+    "lower": _TIR,
+}
+
+_ROOT = __name__.rpartition(".")[0]
+
+
+def advice(path: str) -> Optional[str]:
+    """The sentence for a path below `tvm` such as `te.compute`; `None` if it is not refused."""
+    if path in _FUNCTIONS:
+        return _FUNCTIONS[path]
+    while path:
+        if path in _MODULES:
+            return _MODULES[path]
+        path = path.rpartition(".")[0]
+    return None
+
+
+class RefusedType(type):
+    """The type of refused names: what would compute raises, what only names does not."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and len(args) == 1 and isinstance(args[0], (type, types.FunctionType)):
+            # A decorator: the definition may stand in a file whose other parts run.
+            return _make(f"{cls._path}({args[0].__name__})", cls._advice)
+        raise NotImplementedError(f"tvm.{cls._path} is not part of Relay: {cls._advice}")
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__") or name == "_pytestfixturefunction":
+            raise AttributeError(name)
+        return _make(f"{cls._path}.{name}", cls._advice)
+
+    def __getitem__(cls, index: Any) -> Any:
+        return cls()
+
+    def __iter__(cls) -> Any:
+        return cls()
+
+    def __repr__(cls) -> str:
+        return f"<tvm.{cls._path}, not part of Relay>"
+
+
+class Refused(metaclass=RefusedType):
+    """Base of all refused names."""
+
+    _path = ""
+    _advice = ""
+
+
+def _make(path: str, sentence: str) -> type:
+    name = path.rpartition(".")[2]
+    return RefusedType(name, (Refused,), {"_path": path, "_advice": sentence, "__module__": _ROOT})
+
+
+def refuse(path: str, sentence: Optional[str] = None) -> type:
+    """The refused name at a path below `tvm`, with the sentence of its module unless given."""
+    return _make(path, sentence or advice(path) or "it is not part of relayc")
+
+
+def module_getattr(module: str) -> Callable[[str], Any]:
+    """A module's `__getattr__` that refuses the names it does not define.
+
+    `module` is its `__name__`. A name that is a refused module is imported. In a
+    package that is Relay's own, names that `advice` does not know are missing.
+    """
+    below = module[len(_ROOT) + 1 :]
+
+    def getattr_(name: str) -> Any:
+        path = f"{below}.{name}" if below else name
+        if name.startswith("__") or name == "pytest_plugins" or advice(path) is None:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        if path in _MODULES:
+            return importlib.import_module(f"{_ROOT}.{path}")
+        return refuse(path)
+
+    return getattr_
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the refused modules that have no file of their own."""
+
+    def find_spec(
+        self, fullname: str, path: Optional[Sequence[str]] = None, target: Any = None
+    ) -> Optional[importlib.machinery.ModuleSpec]:
+        if not fullname.startswith(_ROOT + ".") or advice(fullname[len(_ROOT) + 1 :]) is None:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        path = module.__name__[len(_ROOT) + 1 :]
+        module.__doc__ = f"tvm.{path} is not part of Relay: {advice(path)}."
+        module.__path__ = []
+        module.__getattr__ = module_getattr(module.__name__)  # type: ignore[method-assign]
+
+
+def install() -> None:
+    """Makes the refused modules importable, behind those that have files."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.append(_Finder())
