@@ -68,6 +68,13 @@ pub struct Packed {
     pub(crate) open: Vec<String>,
 }
 
+impl Packed {
+    /// Weights that came from somewhere, as messages name it.
+    pub fn of(from: &str, weights: Named) -> Packed {
+        Packed { from: from.to_owned(), weights, ..Packed::default() }
+    }
+}
+
 /// The value of a parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Bound {

@@ -1,5 +1,9 @@
 //! Artifacts as files: shows their content, and runs them.
 
+mod session;
+
+pub use session::{ArtifactOutput, ArtifactPort, ArtifactSession};
+
 use super::compile::{self, Isa};
 use super::measure::{self, Times};
 use super::size_setting::require_known;
@@ -227,7 +231,8 @@ impl Artifact {
         let known: Vec<&str> = OpenSizes::of(&self.description.sizes).names.into_iter().map(|(name, _)| name).collect();
         require_known("--set", &requests.set, &known).map_err(one)?;
         let bound = bind::bind(&slots, &types, requests)?;
-        size_of(&self.description.sizes, &bound).map_err(one)?;
+        let shapes: Vec<&[usize]> = tensors_in(&bound).into_iter().map(Tensor::shape).collect();
+        size_of(&self.description.sizes, &shapes).map_err(one)?;
         Ok(bound)
     }
 
@@ -313,15 +318,14 @@ fn size_names(sizes: &[Size]) -> String {
     names.join(", ")
 }
 
-/// The number of the size that arguments have. Errors: E0719 if they have none.
-fn size_of(sizes: &[Size], args: &[Bound]) -> Result<usize, Diagnostic> {
-    let tensors = tensors_in(args);
-    let has = |(port, tensor): (&Port, &&Tensor)| tensor.shape().iter().map(|&dim| dim as u64).eq(port.shape.iter().copied());
-    let fits = |size: &Size| size.inputs.len() == tensors.len() && size.inputs.iter().zip(&tensors).all(has);
+/// The number of the size of inputs of these shapes. Errors: E0719 if they have none.
+fn size_of(sizes: &[Size], shapes: &[&[usize]]) -> Result<usize, Diagnostic> {
+    let has = |(port, shape): (&Port, &&[usize])| shape.iter().map(|&dim| dim as u64).eq(port.shape.iter().copied());
+    let fits = |size: &Size| size.inputs.len() == shapes.len() && size.inputs.iter().zip(shapes).all(has);
     sizes.iter().position(fits).ok_or_else(|| {
         let mut error = Diagnostic::new(codes::E0719, "the artifact has no code for inputs of these shapes");
-        for (port, tensor) in sizes[0].inputs.iter().zip(&tensors) {
-            error = error.note(format!("`{}` is {}", plain(&port.name), shape_text(tensor.shape())));
+        for (port, shape) in sizes[0].inputs.iter().zip(shapes) {
+            error = error.note(format!("`{}` is {}", plain(&port.name), shape_text(shape)));
         }
         error.note(format!("it has code for {}", size_names(sizes))).help("`relayc build --sizes` names the sizes of an artifact")
     })
@@ -425,15 +429,30 @@ impl Ready {
     }
 
     /// A session of the size that the arguments have.
-    pub(crate) fn session(&self, args: &[Bound], threads: usize, isa: Option<Isa>) -> Result<MappedSession<'_>, Diagnostic> {
+    pub(crate) fn session(&self, args: &[Bound], threads: usize, isa: Option<Isa>) -> Result<MappedSession, Diagnostic> {
+        let mut session = self.instance(threads, isa)?;
+        let shapes: Vec<&[usize]> = tensors_in(args).into_iter().map(Tensor::shape).collect();
+        session.set_size(self.size_of(&shapes)?);
+        Ok(session)
+    }
+
+    /// The number of the size that inputs of these shapes have. Errors: E0719 if there is no code for them.
+    pub(super) fn size_of(&self, shapes: &[&[usize]]) -> Result<usize, Diagnostic> {
+        size_of(&self.description.sizes, shapes)
+    }
+
+    /// The dtypes of the outputs of a size.
+    pub(super) fn result_dtypes(&self, size: usize) -> &[DType] {
+        &self.results[size]
+    }
+
+    /// A session of the first size.
+    pub(super) fn instance(&self, threads: usize, isa: Option<Isa>) -> Result<MappedSession, Diagnostic> {
         let allowed = compile::isas().unwrap_or_default();
-        let session = self.loaded.session(threads, isa, &allowed).map_err(|error| match error {
+        self.loaded.session(threads, isa, &allowed).map_err(|error| match error {
             NoInstance::Machine => self.no_machine(isa, &allowed),
             NoInstance::Memory => Diagnostic::new(codes::E0803, "the tensors of the program are too large for this machine"),
-        });
-        let mut session = session?;
-        session.set_size(size_of(&self.description.sizes, args)?);
-        Ok(session)
+        })
     }
 
     fn no_machine(&self, isa: Option<Isa>, allowed: &[Isa]) -> Diagnostic {

@@ -477,17 +477,20 @@ impl Compiled {
     ) -> Result<(), Box<Diagnostic>> {
         let inputs: Vec<&[u8]> = inputs.iter().map(AsRef::as_ref).collect();
         let mut outputs: Vec<&mut [u8]> = outputs.iter_mut().map(AsMut::as_mut).collect();
-        let steps = &self.program.plan.steps;
         session.run_followed(&inputs, &mut outputs, &self.fallback(), &mut |step, memory| {
-            let in_time = || match steps.get(step) {
-                Some(next) => interp::check_deadline(&self.module, ops::table(), next.origin, &self.limits),
-                None => Ok(()),
-            };
-            in_time()?;
+            self.in_time(step)?;
             before(step, memory)?;
             // What was done there may have taken its time, and is no longer what is under way.
-            in_time()
+            self.in_time(step)
         })
+    }
+
+    /// Fails with E0805 before a step that comes after the time limit, or after an interruption.
+    pub(super) fn in_time(&self, step: usize) -> Result<(), Box<Diagnostic>> {
+        match self.program.plan.steps.get(step) {
+            Some(next) => interp::check_deadline(&self.module, ops::table(), next.origin, &self.limits),
+            None => Ok(()),
+        }
     }
 
     /// Allocates buffers for the outputs.

@@ -51,13 +51,22 @@ pub struct Options {
     /// For how many sizes of its inputs an [`OpenExecutable`](super::open::OpenExecutable) keeps its code, at least one. An encoder of twelve layers takes about
     /// 1.5 MB for each, besides its weights.
     pub sizes: usize,
+    /// Whether a run is to end, asked between its operators.
+    pub interrupted: Option<fn() -> bool>,
 }
 
 impl Default for Options {
-    /// `@main`, full optimization, one thread, this machine, 128 sizes.
+    /// `@main`, full optimization, one thread, this machine, 128 sizes, and nothing that ends a run.
     fn default() -> Options {
         let (level, accuracy, machine) = (optimise::MAX_LEVEL, Policy::Fast, Machine::Native);
-        Options { entry: "main".into(), level, threads: 1, accuracy, machine, sizes: 128 }
+        Options { entry: "main".into(), level, threads: 1, accuracy, machine, sizes: 128, interrupted: None }
+    }
+}
+
+impl Options {
+    /// The limits of runs.
+    pub(super) fn limits(&self) -> Limits {
+        Limits { interrupted: self.interrupted, ..Limits::default() }
     }
 }
 
@@ -114,8 +123,9 @@ impl Network {
         let settings = settings(options, sources)?;
         // Tensors are shared, and the weights that are packed go with the network.
         let mut module = self.program.module.clone();
-        let inner = Inner::compiled(&self.program.module, &options.entry, &settings, || {
-            compile::compile_taking(&mut module, &options.entry, &settings, Limits::default())
+        let limits = options.limits();
+        let inner = Inner::compiled(&self.program.module, &options.entry, (&settings, &limits), || {
+            compile::compile_taking(&mut module, &options.entry, &settings, limits.clone())
         });
         Ok(Executable { inner: Arc::new(inner.map_err(|diagnostic| Error::new(vec![*diagnostic], sources))?) })
     }
@@ -211,7 +221,7 @@ impl Inner {
     pub(super) fn compiled(
         module: &Module,
         name: &str,
-        settings: &Settings,
+        (settings, limits): (&Settings, &Limits),
         whole: impl FnOnce() -> Result<Compiled, Refused>,
     ) -> Result<Inner, Box<Diagnostic>> {
         let entry = run::entry(module, name)?;
@@ -225,7 +235,7 @@ impl Inner {
             Err(Refused::Wrong(diagnostic)) => return Err(diagnostic),
             Err(Refused::Not(reason)) => reason,
         };
-        Inner::partial(module, &entry, name, settings).map_err(|not| match not {
+        Inner::partial(module, &entry, name, (settings, limits)).map_err(|not| match not {
             NotPartially::Nothing => Box::new(refused(name, reason.text())),
             NotPartially::Port(words) => Box::new(refused(name, &words)),
             NotPartially::Wrong(diagnostic) => diagnostic,
@@ -233,11 +243,16 @@ impl Inner {
     }
 
     /// The entry compiled by subgraphs while it runs.
-    fn partial(module: &Module, entry: &Entry, name: &str, settings: &Settings) -> Result<Inner, NotPartially> {
+    fn partial(
+        module: &Module,
+        entry: &Entry,
+        name: &str,
+        (settings, limits): (&Settings, &Limits),
+    ) -> Result<Inner, NotPartially> {
         let inputs = entry.slots.iter().map(|slot| ports(&slot.name, slot.ty, &module.types)).collect::<Result<Vec<_>, _>>()?;
         let mut outputs = ports("out", entry.ret, &module.types)?;
         outputs.iter_mut().zip(&entry.results).for_each(|(port, name)| port.name.clone_from(name));
-        let partial = PartialProgram::new(module.clone(), name, settings, Limits::default(), CompileTrigger::ItPays);
+        let partial = PartialProgram::new(module.clone(), name, settings, limits.clone(), CompileTrigger::ItPays);
         let partial = partial.map_err(|refused| match refused {
             Refused::Wrong(diagnostic) => NotPartially::Wrong(diagnostic),
             Refused::Not(_) => NotPartially::Nothing,
@@ -340,14 +355,16 @@ impl Session {
     /// Runs once: reads the inputs, writes the outputs.
     ///
     /// Each buffer has the number of bytes of its [`Port`] and the alignment of its dtype; [`bytes_of`] and [`bytes_of_mut`]
-    /// convert numbers. Errors: E0705 for other buffers; the trap of an operator without a kernel.
+    /// convert numbers. Errors: E0705 for other buffers; E0805 for an interrupted run; the trap of an operator without a kernel.
     pub fn run(&mut self, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) -> Result<(), Error> {
         let Inner { code, inputs: takes, outputs: gives } = &*self.inner;
         fits(takes, inputs.iter().map(|bytes| &**bytes))?;
         fits(gives, outputs.iter().map(|bytes| &**bytes))?;
         let said = |error: Box<Diagnostic>| Error::said(*error);
         match (code, &mut self.session) {
-            (Code::Whole(compiled), Some(session)) => session.run(inputs, outputs, &compiled.fallback()).map_err(said),
+            (Code::Whole(compiled), Some(session)) => {
+                session.run_followed(inputs, outputs, &compiled.fallback(), &mut |step, _| compiled.in_time(step)).map_err(said)
+            }
             (Code::Partial { partial, slots, types }, _) => {
                 let mut tensors = takes.iter().zip(inputs).map(|(port, bytes)| {
                     let shape: Vec<usize> = port.shape.iter().map(|&dim| dim as usize).collect();

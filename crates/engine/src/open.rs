@@ -86,6 +86,7 @@ struct Open {
     /// The names of the outputs.
     results: Vec<String>,
     settings: Settings,
+    limits: Limits,
     shared: Shared,
     cache: Mutex<Cache>,
     max_sizes: usize,
@@ -162,7 +163,8 @@ impl OpenExecutable {
         let grouped = grouped(&module, how, &shared.groups).map_err(wrong)?;
         let (entry, max_sizes) = (options.entry.clone(), options.sizes.max(1));
         let cache = Mutex::default();
-        let open = Open { sources, module, grouped, entry, slots, inputs, results, settings, shared, cache, max_sizes };
+        let limits = options.limits();
+        let open = Open { sources, module, grouped, entry, slots, inputs, results, settings, limits, shared, cache, max_sizes };
         open.pack_weights();
         Ok(OpenExecutable { open: Arc::new(open) })
     }
@@ -249,7 +251,7 @@ impl Open {
         }
         let how = compile::how(&self.entry, &self.settings);
         let mut own = module.clone();
-        Inner::compiled(&module, &self.entry, &self.settings, || self.compile(&mut own, &how, None))
+        Inner::compiled(&module, &self.entry, (&self.settings, &self.limits), || self.compile(&mut own, &how, None))
     }
 
     /// The program of a size from the groups of all sizes. `None` if there are no such groups, or they are not for this size.
@@ -278,7 +280,7 @@ impl Open {
 
     fn compile(&self, module: &mut Module, how: &PassPlan, structure: Option<&Structure>) -> Result<Compiled, Refused> {
         let sizes = OfSizes { shared: &self.shared, structure };
-        compile::compile_to(module, how, &self.settings, Limits::default(), Keep::All, Some(sizes))
+        compile::compile_to(module, how, &self.settings, self.limits.clone(), Keep::All, Some(sizes))
     }
 }
 

@@ -299,7 +299,8 @@ impl Ready {
 }
 
 impl PartialProgram {
-    pub(super) fn new(
+    /// A module's entry in subgraphs, of which there may be none. Errors: E0202, E0901.
+    pub fn new(
         module: Module,
         entry: &str,
         settings: &Settings,
@@ -358,7 +359,9 @@ impl PartialProgram {
         self.value(args.iter().cloned().map(to_value).collect())
     }
 
-    fn value(&self, args: Vec<Value>) -> Result<Value, Box<Diagnostic>> {
+    /// Runs it once with any values. The constructors and functions in them are those of the module. Errors: those of the
+    /// interpreter.
+    pub fn value(&self, args: Vec<Value>) -> Result<Value, Box<Diagnostic>> {
         let mut interp = Interp::with_engine(&self.module, ops::table(), &self.lowered, self.how.limits.clone(), self);
         interp = interp.seen_by(self.how.steps.as_deref().map(|steps| steps as &dyn ValueObserver));
         interp.call_global(self.entry, args)

@@ -11,8 +11,8 @@ mod shapes;
 mod value;
 
 pub use lower::{LoweredModule, lower};
-pub use value::Value;
-pub(crate) use value::{Cell, Closure};
+pub(crate) use value::Closure;
+pub use value::{Cell, Value};
 
 use lower::{BlockId, CodeId, Instr, InstrKind, Slot};
 use relayc_base::Span;
@@ -37,6 +37,8 @@ pub struct Limits {
     /// The end of a run's time. It is tested before each operator and each call, never inside an operator: a run ends at the
     /// first test after it.
     pub deadline: Option<Instant>,
+    /// Whether the run is to end, asked where the deadline is tested.
+    pub interrupted: Option<fn() -> bool>,
     /// The last operator or call that a run with a deadline started; shared by copies.
     pub under_way: CurrentCall,
 }
@@ -48,7 +50,14 @@ impl Default for Limits {
     /// The default limits (reliability 2).
     fn default() -> Limits {
         let under_way = Arc::new(Mutex::new((None, Span::NONE)));
-        Limits { max_tensor_bytes: MAX_TENSOR_BYTES, max_depth: 100_000, max_calls: 10_000_000, deadline: None, under_way }
+        Limits {
+            max_tensor_bytes: MAX_TENSOR_BYTES,
+            max_depth: 100_000,
+            max_calls: 10_000_000,
+            deadline: None,
+            interrupted: None,
+            under_way,
+        }
     }
 }
 
@@ -358,8 +367,11 @@ impl<'a> Interp<'a> {
     }
 }
 
-/// Fails with E0805 at the next expression when the time is over.
+/// Fails with E0805 at the next expression when the time is over, or the run is interrupted.
 pub fn check_deadline(module: &Module, ops: &Table, expr: ExprId, limits: &Limits) -> Result<(), Box<Diagnostic>> {
+    if limits.interrupted.is_some_and(|interrupted| interrupted()) {
+        return Err(trapped(module, ops, expr, Trap::new(codes::E0805, "interrupted")));
+    }
     let Some(deadline) = limits.deadline else { return Ok(()) };
     let name = module.called_op(expr).map(|op| ops.def(op).name);
     *limits.under_way.lock().unwrap_or_else(PoisonError::into_inner) = (name, module.exprs[expr].span);

@@ -53,11 +53,11 @@ impl Drop for Shared {
 pub struct Cell(Arc<Mutex<Option<Value>>>);
 
 impl Cell {
-    pub(crate) fn new(value: Value) -> Cell {
+    pub fn new(value: Value) -> Cell {
         Cell(Arc::new(Mutex::new(Some(value))))
     }
 
-    pub(crate) fn get(&self) -> Value {
+    pub fn get(&self) -> Value {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone().expect("a cell is empty only while it is dropped")
     }
 
@@ -97,6 +97,11 @@ fn take_apart(mut pending: Vec<Value>) {
 impl Value {
     pub fn tuple(values: Vec<Value>) -> Value {
         Value::Tuple(Shared::new(values))
+    }
+
+    /// What a constructor makes of its fields.
+    pub fn adt(ctor: CtorId, fields: Vec<Value>) -> Value {
+        Value::Adt(ctor, Shared::new(fields))
     }
 
     /// The tensors of a tensor or of nested tuples, each with its path of fields; `None` if the value contains anything else.

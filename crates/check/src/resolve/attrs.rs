@@ -294,7 +294,7 @@ pub(super) fn checked(
     text: &str,
     span: Span,
 ) -> Result<AttrValue, Diagnostic> {
-    let Some(converted) = convert(field.kind, raw) else {
+    let Some(converted) = attr_value(field.kind, raw) else {
         return Err(match (raw, field.kind) {
             (AttrValue::Str(dtype), Kind::DType) => errors::unknown_dtype(dtype, span, true),
             _ => errors::attr_kind(op, field, text, raw, span, list_len(schema, field)),
@@ -318,7 +318,7 @@ fn list_len(schema: &AttrSchema, field: &Field) -> usize {
 }
 
 /// A written value as a field of this kind; `None` where it cannot be one.
-fn convert(kind: Kind, raw: &AttrValue) -> Option<AttrValue> {
+pub fn attr_value(kind: Kind, raw: &AttrValue) -> Option<AttrValue> {
     let list = |of: fn(&AttrValue) -> Option<AttrValue>| {
         let items: Option<Vec<AttrValue>> = raw.as_list()?.iter().map(of).collect();
         items.map(|items| AttrValue::List(items.into()))
@@ -331,7 +331,7 @@ fn convert(kind: Kind, raw: &AttrValue) -> Option<AttrValue> {
         Kind::IntsOrNone | Kind::OptInts if *raw == AttrValue::None => Some(AttrValue::None),
         Kind::IntsOrNone | Kind::OptInts => list(index),
         Kind::IntLists => {
-            let items: Option<Vec<AttrValue>> = raw.as_list()?.iter().map(|item| convert(Kind::Ints, item)).collect();
+            let items: Option<Vec<AttrValue>> = raw.as_list()?.iter().map(|item| attr_value(Kind::Ints, item)).collect();
             items.map(|items| AttrValue::List(items.into()))
         }
         Kind::Float => number(raw),
@@ -346,7 +346,7 @@ fn convert(kind: Kind, raw: &AttrValue) -> Option<AttrValue> {
             _ => None,
         },
         Kind::OptBool if *raw == AttrValue::None => Some(AttrValue::None),
-        Kind::OptBool => convert(Kind::Bool, raw),
+        Kind::OptBool => attr_value(Kind::Bool, raw),
         Kind::Const => matches!(raw, AttrValue::Const(..) | AttrValue::None).then(|| raw.clone()),
         Kind::Expr => matches!(raw, AttrValue::Const(..) | AttrValue::Expr(_) | AttrValue::None).then(|| raw.clone()),
         Kind::ObjectOf(_) => matches!(raw, AttrValue::Object(_) | AttrValue::None).then(|| raw.clone()),

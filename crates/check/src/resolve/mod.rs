@@ -15,6 +15,7 @@ mod section;
 mod sizes;
 mod types;
 
+pub use attrs::attr_value;
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::SpellingSearch;

@@ -11,6 +11,7 @@ use std::ffi::c_void;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The mapped bytes of a file, none of them executable.
 pub struct Mapped {
@@ -49,20 +50,22 @@ impl Mapped {
         if failed != 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(MappedProgram { map: self.map, start: image.start })
+        Ok(MappedProgram { map: Arc::new(self.map), start: image.start })
     }
 }
 
 /// A program in its file's pages.
 pub struct MappedProgram {
-    map: Mmap,
+    map: Arc<Mmap>,
     /// Offset of the image.
     start: usize,
 }
 
-/// State that consecutive runs reuse.
-pub struct MappedSession<'a> {
-    instance: Instance<'a>,
+/// State that consecutive runs reuse. It keeps the program's pages.
+pub struct MappedSession {
+    /// Of the image in the map, before which it is dropped.
+    instance: Instance<'static>,
+    _map: Arc<Mmap>,
 }
 
 /// The failure of an operator: its code, such as `E0501`, and its message.
@@ -76,16 +79,16 @@ impl MappedProgram {
     /// Allocates memory and threads for runs.
     ///
     /// `isa` is the instruction set, by default the best that is `allowed`. Errors: no code for it, or no memory.
-    pub fn session(&self, threads: usize, isa: Option<Isa>, allowed: &[Isa]) -> Result<MappedSession<'_>, NoInstance> {
+    pub fn session(&self, threads: usize, isa: Option<Isa>, allowed: &[Isa]) -> Result<MappedSession, NoInstance> {
         let runs = |level: u32| allowed.iter().any(|&isa| Cpu::get().has(isa) && level_of(isa) == level);
-        // SAFETY: the image is there as long as the map; its user vouches for what is in it.
+        // SAFETY: the image is there as long as the map, which the session keeps; its user vouches for what is in it.
         let image = unsafe { Image::at(self.map.as_ptr().wrapping_add(self.start)) };
         let instance = Instance::new(image, threads, isa.map_or(0, level_of), runs, Some(THREADS))?;
-        Ok(MappedSession { instance })
+        Ok(MappedSession { instance, _map: self.map.clone() })
     }
 }
 
-impl MappedSession<'_> {
+impl MappedSession {
     /// The instruction set of the running code.
     pub fn isa(&self) -> Isa {
         if self.instance.level() == level_of(Isa::Avx512) { Isa::Avx512 } else { Isa::Avx2 }
