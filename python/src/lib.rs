@@ -1,5 +1,9 @@
 //! The native module of the Python package `relayc`.
 
+mod bridge;
+mod error;
+mod module;
+mod nodes;
 mod operators;
 
 use pyo3::prelude::*;
@@ -7,5 +11,14 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = true)]
 fn _relayc(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(operators::operators, module)?)?;
+    module.add_function(wrap_pyfunction!(nodes::astext, module)?)?;
+    module.add_function(wrap_pyfunction!(nodes::parse_module, module)?)?;
+    module.add_function(wrap_pyfunction!(nodes::parse_expr, module)?)?;
+    module.add_function(wrap_pyfunction!(nodes::infer_module, module)?)?;
+    module.add_function(wrap_pyfunction!(nodes::run_pass, module)?)?;
+    module.add_function(wrap_pyfunction!(nodes::native_of, module)?)?;
+    module.add_function(wrap_pyfunction!(nodes::tensor_of, module)?)?;
+    module.add_class::<module::Module>()?;
+    module.add_class::<bridge::tensors::NativeTensor>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

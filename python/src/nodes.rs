@@ -1,0 +1,141 @@
+//! Functions on nodes of `relayc.tvm`: their text, their inference, their passes.
+
+use crate::bridge::read::{self, Read};
+use crate::bridge::{tensors, write};
+use crate::error::wrong;
+use crate::module::Module;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use relayc_base::diag::has_errors;
+use relayc_check::infer;
+use relayc_driver::optimise::{self, PassPlan, Target};
+use relayc_driver::show::Options;
+use relayc_driver::{Phase, Program, ReadOptions, check_text_as};
+use relayc_ir::print::{HEADER, print};
+use relayc_ir::{self as ir, Root};
+use relayc_ops as ops;
+
+/// The functions of a module and its data types.
+type Parts<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>);
+
+/// The text of a module, an expression or a type, as TVM v0.14 prints it.
+#[pyfunction]
+pub(crate) fn astext(node: &Bound<'_, PyAny>, show_meta_data: bool) -> PyResult<String> {
+    let options = Options { types: true, meta: show_meta_data, exact: false, dim_names: false };
+    if node.hasattr(intern!(node.py(), "type_definitions"))? {
+        let read = read_module(node)?;
+        return Ok(print(&read.module, ops::table(), options));
+    }
+    match read::any(node)? {
+        read::Any::Expr(read) => Ok(print(&read.module, ops::table(), options)),
+        read::Any::Text(text) => Ok(format!("{HEADER}{text}")),
+    }
+}
+
+/// Reads the text of a module and infers its types.
+#[pyfunction]
+#[pyo3(signature = (source, source_name, init_module=None, meta_table=None))]
+pub(crate) fn parse_module(
+    source: &str,
+    source_name: &str,
+    init_module: Option<&Bound<'_, PyAny>>,
+    meta_table: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Module> {
+    if meta_table.is_some_and(|table| !table.is_none() && table.len().is_ok_and(|n| n > 0)) {
+        return Err(PyValueError::new_err("a table of metadata has no text here: put it into the text as `#[metadata]` section"));
+    }
+    let known = match init_module.filter(|module| !module.is_none()) {
+        Some(module) => astext(module, true)?,
+        None => String::new(),
+    };
+    // Definitions of the other module come after the text, so that places in it are right.
+    let (_, definitions) = known.split_once('\n').unwrap_or_default();
+    let text = if definitions.is_empty() { source.to_owned() } else { format!("{source}\n{definitions}") };
+    checked(check_text_as(source_name, &text, Phase::InferModule, &options())).map(Module::new)
+}
+
+/// Reads the text of an expression.
+#[pyfunction]
+pub(crate) fn parse_expr<'py>(py: Python<'py>, source: &str, source_name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let text = if source.trim_start().starts_with("#[version") { source.to_owned() } else { format!("{HEADER}{source}") };
+    let program = checked(check_text_as(source_name, &text, Phase::Resolve, &options()))?;
+    match program.module.root {
+        Root::Expr(root) => write::expr(py, &program.module, &Default::default(), root),
+        Root::Globals => Err(PyValueError::new_err("the text is a module: read it with `tvm.relay.parse`")),
+    }
+}
+
+/// Infers the types of a module. Nodes that are complete keep their identity and get their types.
+#[pyfunction]
+pub(crate) fn infer_module<'py>(module: &Bound<'py, PyAny>) -> PyResult<Parts<'py>> {
+    let read = typed(module)?;
+    write::module(module.py(), &read.module, &read.known)
+}
+
+/// Runs a pass of `relayc passes` on a module. Errors: KeyError for a name that no pass has.
+#[pyfunction]
+#[pyo3(signature = (module, name, options=None))]
+pub(crate) fn run_pass<'py>(
+    module: &Bound<'py, PyAny>,
+    name: &str,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Parts<'py>> {
+    if options.is_some_and(|options| !options.is_empty()) {
+        return Err(PyTypeError::new_err(format!("the pass `{name}` has no options")));
+    }
+    let mut how = PassPlan::named([name], Target::V3).map_err(pyo3::exceptions::PyKeyError::new_err)?;
+    how.entry = None;
+    let mut read = typed(module)?;
+    optimise::optimise(&mut read.module, &how, &mut ()).map_err(crate::error::said)?;
+    write::module(module.py(), &read.module, &read.known)
+}
+
+/// The module of the native side, typed.
+#[pyfunction]
+pub(crate) fn native_of(module: &Bound<'_, PyAny>) -> PyResult<Module> {
+    Ok(Module::new(program(typed(module)?.module)))
+}
+
+/// The array of a constant's tensor.
+#[pyfunction]
+pub(crate) fn tensor_of(array: &Bound<'_, PyAny>, dtype: &str) -> PyResult<tensors::NativeTensor> {
+    Ok(tensors::NativeTensor { tensor: tensors::tensor_of(array, Some(dtype))? })
+}
+
+fn options() -> ReadOptions {
+    ReadOptions::of(relayc_driver::Dialect::Today)
+}
+
+fn checked(program: Program) -> PyResult<Program> {
+    if program.has_errors() { Err(wrong(program.diagnostics, &program.sources)) } else { Ok(program) }
+}
+
+/// A program without a text.
+pub(crate) fn program(module: ir::Module) -> Program {
+    let (sources, diagnostics, timings, packed) = Default::default();
+    Program { sources, module, diagnostics, timings, packed }
+}
+
+fn read_module(module: &Bound<'_, PyAny>) -> PyResult<Read> {
+    let py = module.py();
+    read::module(&module.getattr(intern!(py, "functions"))?, &module.getattr(intern!(py, "type_definitions"))?)
+}
+
+/// The module with types. Errors: RelayError, with the places in the text of the module.
+fn typed(module: &Bound<'_, PyAny>) -> PyResult<Read> {
+    let mut read = read_module(module)?;
+    let text_of = |module: &ir::Module| print(module, ops::table(), Options { types: false, meta: true, exact: true, dim_names: false });
+    let before = read.module.clone();
+    let diagnostics = infer::infer(&mut read.module, ops::table());
+    if !has_errors(&diagnostics) {
+        return Ok(read);
+    }
+    // The same errors with places, where the text of the program shows them.
+    let program = check_text_as("module", &text_of(&before), Phase::InferModule, &options());
+    if program.has_errors() {
+        return Err(wrong(program.diagnostics, &program.sources));
+    }
+    Err(wrong(diagnostics, &relayc_base::Sources::new()))
+}
