@@ -2,6 +2,7 @@
 
 mod bridge;
 mod error;
+mod import;
 mod module;
 mod nodes;
 mod operators;
@@ -17,6 +18,7 @@ fn _relayc(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(nodes::infer_module, module)?)?;
     module.add_function(wrap_pyfunction!(nodes::run_pass, module)?)?;
     module.add_function(wrap_pyfunction!(nodes::native_of, module)?)?;
+    module.add_function(wrap_pyfunction!(import::import_model, module)?)?;
     module.add_function(wrap_pyfunction!(nodes::tensor_of, module)?)?;
     module.add_class::<module::Module>()?;
     module.add_class::<bridge::tensors::NativeTensor>()?;

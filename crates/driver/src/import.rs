@@ -149,23 +149,50 @@ fn made(
 
 type Origin<'a> = &'a dyn Fn(Span) -> Option<String>;
 
-/// An ONNX model where a program is expected.
-pub(crate) struct Model {
+/// A model where a program is expected.
+pub struct Model {
     /// The program that `relayc import` writes.
-    pub(crate) text: String,
+    pub text: String,
     /// By the names of its parameters.
-    pub(crate) weights: Named,
+    pub weights: Named,
     pub(crate) inputs: Vec<String>,
-    pub(crate) warnings: Vec<Diagnostic>,
+    pub warnings: Vec<Diagnostic>,
 }
 
-/// Reads an ONNX model as a program. Errors: as [`import`].
-pub(crate) fn read_onnx(name: &str, bytes: Vec<u8>, sources: &mut Sources) -> Result<Model, Vec<Diagnostic>> {
+/// Reads an ONNX model as a program; `shapes` are `--shape`, as written. Errors: as [`import`].
+pub fn read_onnx(name: &str, bytes: Vec<u8>, shapes: &[String], sources: &mut Sources) -> Result<Model, Vec<Diagnostic>> {
+    let shapes = shape::parse_all(shapes, sources).map_err(|error| vec![error])?;
     let file = sources.next_id();
-    let how = Import { name, file, shapes: &[], constants: &[], keep_going: false, as_params: true, outside: None };
+    let how = Import { name, file, shapes: &shapes, constants: &[], keep_going: false, as_params: true, outside: None };
     let (listing, imported) = import::import(bytes, &how);
+    model(name, listing, imported, sources)
+}
+
+/// Reads a network of MXNet with these weights as a program; `shapes` are `--shape`, as written. Errors: as [`import`].
+pub fn read_mxnet(
+    name: &str,
+    symbol: &[u8],
+    (shapes, weights): (&[String], Named),
+    sources: &mut Sources,
+) -> Result<Model, Vec<Diagnostic>> {
+    let shapes = shape::numbers(shapes).map_err(|error| vec![error])?;
+    let how = relayc_exchange::mxnet::Import { name, file: sources.next_id(), shapes: &shapes, weights, as_params: true };
+    let (listing, imported) = relayc_exchange::mxnet::import(symbol, how);
+    model(name, listing, imported, sources)
+}
+
+fn model(
+    name: &str,
+    listing: import::Text,
+    imported: Result<import::Imported, Vec<Diagnostic>>,
+    sources: &mut Sources,
+) -> Result<Model, Vec<Diagnostic>> {
     sources.add(name, listing.text.as_str());
     let mut made = imported?;
+    let doubtful = shape::followed(&made, &listing);
+    if !doubtful.is_empty() {
+        return Err(listing.refusals(doubtful));
+    }
     let text = printed(&mut made, &|span| listing.name_at(span).map(str::to_owned))?;
     let inputs = made.inputs.into_iter().map(|(ours, _)| ours).collect();
     Ok(Model { text, weights: made.weights, inputs, warnings: made.warnings })

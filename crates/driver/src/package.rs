@@ -38,7 +38,7 @@ pub(super) fn open(path: &Path, sources: &mut Sources) -> Result<Option<Package>
     let name = path.display().to_string();
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx")) {
         let bytes = sys::read_file(path, sys::MODEL_LIMIT).map_err(one)?;
-        let model = super::import::read_onnx(&name, bytes, sources)?;
+        let model = super::import::read_onnx(&name, bytes, &[], sources)?;
         let file = sources.add(format!("{name}:program"), model.text);
         let inputs = Some(model.inputs.into_iter().collect());
         return Ok(Some(Package { file, name, weights: model.weights, inputs, warnings: model.warnings }));
