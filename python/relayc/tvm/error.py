@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._errors import DiagnosticError
 from ._ffi.base import TVMError, register_error
 
 
@@ -45,10 +46,7 @@ class OpAttributeUnImplemented(OpError, NotImplementedError):
     """An attribute of an operator with a value that is not supported."""
 
 
-@register_error
-class DiagnosticError(TVMError):
-    """A program that has errors; the text is the rendered messages."""
-
+register_error(DiagnosticError)
 
 for _builtin in (ValueError, TypeError, AttributeError, KeyError, IndexError):
     register_error(_builtin.__name__, _builtin)

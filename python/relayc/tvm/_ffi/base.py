@@ -6,6 +6,8 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 
+from ..._errors import TVMError as TVMError
+
 __version__ = "0.14.0"
 
 string_types = (str,)
@@ -13,10 +15,6 @@ integer_types = (int, np.int32)
 numeric_types = integer_types + (float, np.float16, np.float32)
 
 ERROR_TYPE: dict[str, type] = {}
-
-
-class TVMError(RuntimeError):
-    """The base of all errors that are not one of Python's own."""
 
 
 def register_error(func_name: Any = None, cls: Optional[type] = None) -> Any:
