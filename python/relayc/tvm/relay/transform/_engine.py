@@ -1,0 +1,136 @@
+"""Passes over functions, and passes that the native side runs.
+
+`FunctionPass` runs a Python function on each function of a module, `NativePass` one of
+the passes that `relayc passes` lists on the module as a whole. Types are inferred
+after either, and nodes that a pass leaves as they are stay the same objects.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
+
+from ..._ffi import register_object
+from ...ir.transform import ModulePass, Pass, PassContext, PassInfo, decorated
+from ...runtime.object import Object
+
+__all__ = [
+    "FunctionPass",
+    "NativePass",
+    "function_native",
+    "function_pass",
+    "is_optimizable",
+    "module_native",
+]
+
+Options = Union[Mapping[str, Any], Callable[[PassContext], Mapping[str, Any]]]
+
+
+def is_optimizable(func: Any) -> bool:
+    """Whether passes may change a function: it is Relay, and for no other compiler.
+
+    Rule of TVM: `AsOptimizableFunctionNode` in `src/relay/transforms/pass_utils.h`.
+    """
+    from ..function import Function
+
+    if not isinstance(func, Function):
+        return False
+    attrs = func.attrs or {}
+    return not any(
+        name in attrs.keys() and attrs[name] not in (0, None)
+        for name in ("Compiler", "Extern", "SkipOptimization")
+    )
+
+
+@register_object("relay.FunctionPass")
+class FunctionPass(Pass):
+    """A pass over each function of a module; made by `function_pass`."""
+
+    _what = "Function"
+
+    def __init__(self, pass_func: Callable[[Any, Any, PassContext], Any], info: PassInfo) -> None:
+        super().__init__(info)
+        self.pass_func = pass_func
+
+    def _run(self, mod: Any, ctx: PassContext) -> Any:
+        from .transform import InferType
+
+        updated = mod.shallow_copy()
+        changed = {
+            var: self.pass_func(func, updated, ctx)
+            for var, func in mod.functions.items()
+            if is_optimizable(func)
+        }
+        for var, func in changed.items():
+            updated[var] = func
+        return InferType()(updated)
+
+
+def function_pass(
+    pass_func: Any = None,
+    opt_level: Optional[int] = None,
+    name: Optional[str] = None,
+    required: Optional[Sequence[str]] = None,
+) -> Any:
+    """Makes a pass of a function `(func, mod, ctx) -> func`, or a pass class of a class
+    with `transform_function(self, func, mod, ctx)`; a decorator without `pass_func`.
+
+    Its name is the function's unless given. Raises `ValueError` without `opt_level`.
+    """
+    return decorated(
+        pass_func, opt_level, name, required, FunctionPass, "transform_function", "function"
+    )
+
+
+def _native_run(self: Any, mod: Any, ctx: PassContext) -> Any:
+    from ... import _native
+
+    options = self.options(ctx) if callable(self.options) else self.options
+    return _native.run_pass(mod, self.native_name, dict(options))
+
+
+class NativePass(Object):
+    """What a pass of the native side adds to its class: the name there, and options.
+
+    Options may depend on the context the pass runs under.
+    """
+
+    native_name: str
+    options: Options
+
+    @staticmethod
+    def of(
+        base: type,
+        name: str,
+        opt_level: int,
+        required: Sequence[str],
+        native_name: str,
+        options: Options,
+    ) -> Pass:
+        """A pass of TVM's name and kind (`ModulePass` or `FunctionPass`)."""
+        kind = _NativeModulePass if base is ModulePass else _NativeFunctionPass
+        made: Any = object.__new__(kind)
+        Pass.__init__(made, PassInfo(opt_level, name, required))
+        made.native_name, made.options = native_name, options
+        return made  # type: ignore[no-any-return]
+
+
+class _NativeModulePass(ModulePass, NativePass):
+    _run = _native_run
+
+
+class _NativeFunctionPass(FunctionPass, NativePass):
+    _run = _native_run
+
+
+def function_native(
+    name: str, level: int, native: str, required: Sequence[str] = ("InferType",), **options: Any
+) -> Pass:
+    """A native pass that TVM runs function by function."""
+    return NativePass.of(FunctionPass, name, level, required, native, options)
+
+
+def module_native(
+    name: str, level: int, native: str, required: Sequence[str] = (), **options: Any
+) -> Pass:
+    """A native pass that TVM runs on the module."""
+    return NativePass.of(ModulePass, name, level, required, native, options)
