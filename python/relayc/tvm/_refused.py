@@ -66,6 +66,8 @@ _MODULES: Dict[str, str] = {
     "relay.backend.contrib": _CPU,
     "relay.backend.te_compiler": "relay.build compiles whole modules; no single function is lowered",
     "relay.collage": _TUNING,
+    "relay.op.contrib": "relayc compiles whole programs for CPUs: register patterns with register_pattern_table",
+    "relay.op.strategy": _KERNELS,
     "rpc": _REMOTE,
     "script": _TIR,
     "te": _KERNELS,

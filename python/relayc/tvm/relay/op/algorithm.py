@@ -1,0 +1,50 @@
+"""Sorting and searching (`python/tvm/relay/op/algorithm.py`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..expr import Constant as _Constant
+from ..expr import Expr as _Expr
+from ._call import call as _call
+from ._call import results as _results
+from ._documentation import documented as _documented
+from ._factory import define as _define
+
+__all__ = [*_define("op.algorithm", globals()), "topk"]
+
+
+@_documented("topk")
+def topk(
+    data: _Expr, k: Any = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int32"
+) -> Any:
+    """The first elements in sorted order.
+
+    Parameters
+    ----------
+    data : Expr
+        The tensor.
+    k : int or Expr
+        How many; all if below 1. An expression makes a call of `dyn.topk`, unless it is a constant.
+    axis : int
+        The axis.
+    ret_type : str
+        `"both"`, `"values"` or `"indices"`.
+    is_ascend : bool
+        Whether the smallest come first.
+    dtype : str
+        The dtype of the indices.
+
+    Returns
+    -------
+    result : TupleWrapper or Call
+        The values and the indices for `"both"`, else one of these.
+    """
+    if isinstance(k, _Constant):
+        k = k.data.numpy().item()
+    attrs = {"axis": axis, "ret_type": ret_type, "is_ascend": is_ascend, "dtype": dtype}
+    if isinstance(k, _Expr):
+        found = _call("dyn.topk", (data, k), **attrs)
+    else:
+        found = _call("topk", (data,), k=k, **attrs)
+    return _results(found, 2) if ret_type == "both" else found

@@ -1,0 +1,3 @@
+"""Marks on expressions for passes: `relay.annotation`."""
+
+from .annotation import *

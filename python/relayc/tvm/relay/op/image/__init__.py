@@ -1,0 +1,3 @@
+"""Operators on images: `relay.image`."""
+
+from .image import *

@@ -1,0 +1,3 @@
+"""Operators of memory plans: `relay.op.memory`."""
+
+from .memory import *

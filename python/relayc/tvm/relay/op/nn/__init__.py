@@ -1,0 +1,4 @@
+"""Operators of neural networks: `relay.nn`."""
+
+from .nn import *
+from . import utils

@@ -1,0 +1,3 @@
+"""Random numbers: `relay.random`."""
+
+from .kernel import *

@@ -1,0 +1,3 @@
+"""Operators of the virtual machine: `relay.op.vm`."""
+
+from .vm import *

@@ -1,0 +1,3 @@
+"""Programs on quantized numbers: `relay.qnn`."""
+
+from . import op, transform

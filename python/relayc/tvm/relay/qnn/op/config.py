@@ -1,0 +1,58 @@
+"""How `qnn.requantize` computes if its attributes do not say it (`python/tvm/relay/qnn/op/qnn.py`)."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, List
+
+from ....runtime import Object
+
+__all__ = ["RequantizeConfig", "current_requantize_config", "requantize_config"]
+
+_DEFAULTS = {"rounding": "UPWARD", "compute_dtype": "int64"}
+_scopes = threading.local()
+
+
+class RequantizeConfig(Object):
+    """A rounding and a dtype for the block of a `with` statement."""
+
+    def __init__(self, rounding: str, compute_dtype: str, is_default: bool = False) -> None:
+        values = {"rounding": rounding, "compute_dtype": compute_dtype, "is_default": is_default}
+        self.__dict__.update(values)
+
+    def __enter__(self) -> "RequantizeConfig":
+        _stack().append(self)
+        return self
+
+    def __exit__(self, ptype: Any, value: Any, trace: Any) -> None:
+        _stack().pop()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _DEFAULTS:
+            raise AttributeError(f"'{type(self)}' object cannot set attribute '{name}'")
+        super().__setattr__(name, value)
+
+
+def _stack() -> List[RequantizeConfig]:
+    """The configurations of this thread, the innermost last."""
+    if not hasattr(_scopes, "stack"):
+        _scopes.stack = []
+    return _scopes.stack
+
+
+def current_requantize_config() -> RequantizeConfig:
+    """The innermost configuration of this thread; by default upward rounding in int64."""
+    return _stack()[-1] if _stack() else RequantizeConfig(**_DEFAULTS, is_default=True)
+
+
+def requantize_config(**kwargs: Any) -> RequantizeConfig:
+    """A configuration for a `with` statement.
+
+    Parameters
+    ----------
+    rounding : str, optional
+        `"UPWARD"` or `"TONEAREST"`.
+    compute_dtype : str, optional
+        `"int64"`, `"float32"` or `"float64"`.
+    """
+    return RequantizeConfig(**{name: kwargs.get(name, default) for name, default in _DEFAULTS.items()})
