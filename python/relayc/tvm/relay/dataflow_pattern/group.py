@@ -1,0 +1,212 @@
+"""Groups: the matches of a pattern in an expression that can be replaced together.
+
+Groups do not overlap, and what a group computes inside is used outside only where that leads back to its root:
+else the replaced program would have a cycle. Large matches come first: the search goes from the root down
+(`PatternGrouper` in `src/relay/ir/dataflow_matcher.cc`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Set
+
+from ...ir import Op
+from ..expr import Call, Constant, If, Let, TupleGetItem, Var
+from ..expr import Tuple as RelayTuple
+from ..adt import Match
+from ..function import Function
+from .graph import ExprGraph, children, mutate
+from .matcher import Matcher, Matches
+from .pattern import (
+    AltPattern,
+    CallPattern,
+    ConstantPattern,
+    DFPattern,
+    DominatorPattern,
+    ExprPattern,
+    FunctionPattern,
+    TuplePattern,
+)
+
+#: The attribute of functions that `partition` makes: the names of what they compute.
+PARTITIONED = "PartitionedFromPattern"
+
+
+class Group:
+    """One match: its root, what each pattern matched, and the match as a function of its inputs."""
+
+    def __init__(self, root: Any, matches: Matches):
+        self.root = root
+        self.matches = matches
+        self.args: List[Any] = []
+        self.params: List[Var] = []
+        self.body: Any = None
+        self.name = ""
+
+
+def post_order(root: Any) -> List[Any]:
+    """All expressions within `root`, each once, after its parts."""
+    found: Dict[int, Any] = {}
+    stack = [(root, False)]
+    while stack:
+        expr, done = stack.pop()
+        if done:
+            found.setdefault(id(expr), expr)
+        elif id(expr) not in found:
+            stack.append((expr, True))
+            stack.extend((part, False) for part in reversed(children(expr)))
+    return list(found.values())
+
+
+def pattern_order(pattern: DFPattern) -> List[DFPattern]:
+    """All patterns within `pattern`, each once, after its parts; a recursive one ends at itself."""
+    entered: Set[DFPattern] = set()
+    order: List[DFPattern] = []
+    stack = [(pattern, False)]
+    while stack:
+        current, done = stack.pop()
+        if done:
+            order.append(current)
+        elif current not in entered:
+            entered.add(current)
+            stack.append((current, True))
+            stack.extend((part, False) for part in reversed(current.sub_patterns()))
+    return order
+
+
+def find_groups(pattern: DFPattern, root: Any) -> Dict[int, Group]:
+    """The groups of `pattern` within `root`, by the `id` of their roots."""
+    return _Grouper(pattern, root).groups()
+
+
+class _Grouper:
+    def __init__(self, pattern: DFPattern, root: Any):
+        self._pattern = pattern
+        self._order = pattern_order(pattern)
+        self._graph = ExprGraph(root)
+        self._matcher = Matcher(root, self._graph)
+        self._count = 0
+        #: The `id` of each expression of a group.
+        self._taken: Set[int] = set()
+
+    def groups(self) -> Dict[int, Group]:
+        groups: Dict[int, Group] = {}
+        partitioned: Set[int] = set()
+        for node in reversed(self._graph.nodes):
+            expr = node.expr
+            if id(expr) in self._taken:
+                continue
+            if isinstance(expr, Function) and expr.attrs is not None and PARTITIONED in expr.attrs.keys():
+                partitioned.add(id(expr))
+                partitioned.update(id(inner) for inner in post_order(expr.body))
+            if id(expr) in partitioned:
+                continue
+            matches = self._matcher.match(self._pattern, expr)
+            group = None if matches is None else self._group(expr, matches)
+            if group is not None:
+                groups[id(expr)] = group
+        return groups
+
+    def _group(self, root: Any, matches: Matches) -> Optional[Group]:
+        """The group of a match, or `None` where it may not be replaced."""
+        group = Group(root, matches)
+        inputs = self._inputs(group)
+        self._count += 1
+        inside: Dict[int, Any] = {}
+        names: List[str] = []
+
+        def enter(pre: Any) -> Any:
+            return inputs.get(id(pre))
+
+        def leave(pre: Any, post: Any, memo: Any) -> Any:
+            inside[id(pre)] = pre
+            names.append(_name(pre))
+            return post
+
+        group.body = mutate(root, enter, leave)
+        group.name = "".join(names)
+        if not all(self._may_take(expr, inside, root) for expr in inside.values()):
+            return None
+        self._taken.update(inside)
+        return group
+
+    def _inputs(self, group: Group) -> Dict[int, Var]:
+        """Adds the group's parameters and arguments; returns the parameters by the `id` of their arguments."""
+        inner = self._inner(group.matches)
+        inputs: Dict[int, Var] = {}
+        for pattern in self._order:
+            for found in group.matches.get(pattern, ()):
+                if isinstance(pattern, TuplePattern) and pattern.fields is None:
+                    candidates = found.fields
+                elif isinstance(pattern, CallPattern) and pattern.args is None:
+                    candidates = found.args
+                elif not pattern.sub_patterns():
+                    candidates = (found,)
+                else:
+                    break
+                for expr in candidates:
+                    if (
+                        id(expr) not in inner
+                        and id(expr) not in inputs
+                        and not isinstance(expr, (Op, Function))
+                        and not self._embeds(expr, pattern)
+                    ):
+                        param = Var(f"FunctionVar_{self._count}_{len(inputs)}")
+                        inputs[id(expr)] = param
+                        group.params.append(param)
+                        group.args.append(expr)
+        return inputs
+
+    def _inner(self, matches: Matches) -> Set[int]:
+        """What matched a path or the parent of a dominator pattern, or lies in a function: never an input."""
+        inner: Set[int] = set()
+        for pattern in self._order:
+            if isinstance(pattern, DominatorPattern):
+                for part in (pattern.parent, pattern.path):
+                    inner.update(id(expr) for expr in matches.get(part, ()))
+            elif isinstance(pattern, FunctionPattern):
+                for function in matches.get(pattern, ()):
+                    inner.update(id(expr) for expr in post_order(function.body))
+        return inner
+
+    def _embeds(self, expr: Any, pattern: DFPattern) -> bool:
+        """Whether a constant stays in the function: where the pattern asks for a constant."""
+        if not isinstance(expr, Constant):
+            return False
+        while isinstance(pattern, AltPattern):
+            left = self._matcher.match(pattern.left, expr) is not None
+            pattern = pattern.left if left else pattern.right
+        if isinstance(pattern, ExprPattern):
+            return isinstance(pattern.expr, Constant)
+        return isinstance(pattern, ConstantPattern)
+
+    def _may_take(self, expr: Any, inside: Dict[int, Any], root: Any) -> bool:
+        """Whether `expr` is of no other group, and used outside only on ways back to the root."""
+        if isinstance(expr, (Op, Function, Constant)):
+            return True
+        if id(expr) in self._taken:
+            return False
+        if expr is root:
+            return True
+        return all(
+            id(user.expr) in inside or self._graph.dominates(root, user.expr)
+            for user in self._graph.node(expr).outputs
+        )
+
+
+def _name(expr: Any) -> str:
+    """What an expression adds to the name of its group."""
+    if isinstance(expr, Call):
+        return f"{expr.op.name}_" if isinstance(expr.op, Op) else "Call_"
+    if isinstance(expr, RelayTuple):
+        return "Tuple_"
+    if isinstance(expr, Function):
+        return "Function"
+    if isinstance(expr, TupleGetItem):
+        return f"TupleGetItem{expr.index}_"
+    if isinstance(expr, Let):
+        return "Let_"
+    if isinstance(expr, If):
+        return "If_"
+    if isinstance(expr, Match):
+        return "Match_"
+    return ""

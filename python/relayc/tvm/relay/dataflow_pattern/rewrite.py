@@ -1,0 +1,147 @@
+"""Rewriting by patterns: callbacks that replace matches, and partitions of matches into functions."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Union
+
+from ... import ir as _ir
+from ...error import TVMError
+from ...ir.container import Map
+from ...runtime import convert
+from ..expr import Call
+from ..function import Function
+from .graph import mutate
+from .group import PARTITIONED, find_groups
+from .pattern import DFPattern, FunctionPattern
+
+#: After so many rounds over the program, callbacks are taken to undo each other's work.
+_MAX_ROUNDS = 100
+
+
+class DFPatternCallback:
+    """Replaces what matches `self.pattern` by what `callback` returns; derive from it and set `pattern`.
+
+    With `require_type`, types are inferred before the search. With `rewrite_once`, the callback takes part in
+    no further round once it has changed the program.
+    """
+
+    def __init__(self, require_type: bool = False, rewrite_once: bool = False):
+        self.pattern: Optional[DFPattern] = None
+        self.require_type = require_type
+        self.rewrite_once = rewrite_once
+
+    def rewrite(self, expr: Any) -> Any:
+        """Returns `expr` with all matches replaced."""
+        return rewrite(self, expr)
+
+    def callback(self, pre: Any, post: Any, node_map: Any) -> Any:
+        """Returns what replaces the match `pre`.
+
+        `post` is the match with replaced inputs. `node_map` has for each pattern the list of what it matched,
+        with replaced inputs.
+        """
+        raise NotImplementedError()
+
+
+def rewrite(
+    callbacks: Union[DFPatternCallback, Sequence[DFPatternCallback]], expr: Any, mod: Optional[Any] = None
+) -> Any:
+    """Applies the callbacks in turn to `expr` until none changes it any more.
+
+    `mod` has the global functions and types that `expr` refers to. Raises `TVMError` if there is no end.
+    """
+    todo = [callbacks] if isinstance(callbacks, DFPatternCallback) else list(callbacks)
+    for callback in todo:
+        assert callback.pattern is not None, f"{type(callback).__name__} has no pattern"
+    done: Set[int] = set()
+    rounds = 0
+    while True:
+        last = expr
+        for i, callback in enumerate(todo):
+            if i in done:
+                continue
+            before = expr
+            if callback.require_type:
+                expr = _infer(expr, mod)
+            expr = _rewrite_matches(callback, expr)
+            rounds += 1
+            if callback.rewrite_once and not _equal(before, expr):
+                done.add(i)
+        if _equal(last, expr):
+            return expr
+        if rounds >= _MAX_ROUNDS:
+            raise TVMError(f"Observed {_MAX_ROUNDS} rewrite passes, possible conflicting passes?")
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return a is b or _ir.structural_equal(a, b, map_free_vars=True)
+
+
+def _infer(expr: Any, mod: Optional[Any]) -> Any:
+    """`expr` with types, inferred beside the functions of `mod`."""
+    from ..analysis import free_type_vars, free_vars
+    from ..transform import InferType
+
+    functions = {} if mod is None else dict(mod.functions.items())
+    types = {} if mod is None else dict(mod.type_definitions.items())
+    name = "_tmp"
+    while any(var.name_hint == name for var in functions):
+        name += "_"
+    function = expr
+    if not isinstance(expr, Function):
+        function = Function(free_vars(expr), expr, None, free_type_vars(expr, mod))
+    scratch = _ir.IRModule(functions, types)
+    scratch[name] = function
+    inferred = InferType()(scratch)[name]
+    return inferred if isinstance(expr, Function) else inferred.body
+
+
+def _rewrite_matches(callback: DFPatternCallback, expr: Any) -> Any:
+    """One round of one callback."""
+    groups = find_groups(callback.pattern, expr)
+    if not groups:
+        return expr
+
+    def visit(pre: Any, post: Any, memo: Dict[int, Any]) -> Any:
+        group = groups.get(id(pre))
+        if group is None:
+            return post
+        node_map = {
+            pattern: convert([post if expr is pre else memo.get(id(expr), expr) for expr in found])
+            for pattern, found in group.matches.items()
+        }
+        return callback.callback(pre, post, Map(node_map))
+
+    return mutate(expr, lambda _: None, visit)
+
+
+def partition(
+    pattern: DFPattern,
+    expr: Any,
+    attrs: Optional[Dict[str, Any]] = None,
+    check: Callable[[Any], bool] = lambda x: True,
+) -> Any:
+    """Replaces each match of `pattern` within `expr` by a call of a function that holds it.
+
+    The functions get the attribute `PartitionedFromPattern` and those of `attrs`. A match whose root
+    `check` refuses stays as it is.
+    """
+    if isinstance(pattern, FunctionPattern):
+        logging.warning("partitioning a function that is not called does nothing: %s", pattern)
+        return expr
+    groups = find_groups(pattern, expr)
+    if not groups:
+        return expr
+
+    def visit(pre: Any, post: Any, memo: Dict[int, Any]) -> Any:
+        group = groups.get(id(pre))
+        if group is None or not check(pre):
+            return post
+        function = Function(group.params, group.body).with_attr(PARTITIONED, group.name)
+        for name, value in (attrs or {}).items():
+            function = function.with_attr(name, value)
+        args: List[Any] = [memo[id(arg)] for arg in group.args]
+        return Call(function, args)
+
+    return mutate(expr, lambda _: None, visit)
