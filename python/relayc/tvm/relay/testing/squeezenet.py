@@ -1,0 +1,32 @@
+"""SqueezeNet, versions 1.0 and 1.1."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Sequence, Tuple
+
+from ..function import Function
+from ._zoo import network
+from .init import create_workload
+
+
+def get_net(batch_size: int, image_shape: Sequence[int], num_classes: int, version: str, dtype: str) -> Function:
+    """The network as a function of its input `data` and its parameters."""
+    return network(
+        "squeezenet",
+        version=version,
+        batch=batch_size,
+        classes=num_classes,
+        image_shape=image_shape,
+        dtype=dtype,
+    )
+
+
+def get_workload(
+    batch_size: int = 1,
+    num_classes: int = 1000,
+    version: str = "1.0",
+    image_shape: Sequence[int] = (3, 224, 224),
+    dtype: str = "float32",
+) -> Tuple[Any, Dict[str, Any]]:
+    """A module of the network, and initial values of its parameters."""
+    return create_workload(get_net(batch_size, image_shape, num_classes, version, dtype))
