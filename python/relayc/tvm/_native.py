@@ -1,0 +1,40 @@
+"""The native module `relayc._relayc` as `relayc.tvm` sees it, and what it needs of Python by name."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple
+
+
+def _native() -> Any:
+    from .. import _relayc
+
+    return _relayc
+
+
+def astext(node: Any, show_meta_data: bool = True, annotate: Optional[Callable[[Any], str]] = None) -> str:
+    """The text of a module, an expression, a type or a pattern; `annotate` gives a comment for an expression."""
+    if annotate is None:
+        return _native().astext(node, show_meta_data)
+    return _native().astext(node, show_meta_data, annotate)
+
+
+def parse_module(source: str, source_name: str, init_module: Any = None, meta_table: Any = None) -> Any:
+    """The native module that `source` describes; definitions of `init_module` are in scope and part of it."""
+    return _native().parse_module(source, source_name, init_module, meta_table)
+
+
+def parse_expr(source: str, source_name: str = "string") -> Any:
+    """The expression that `source` describes, as a node."""
+    return _native().parse_expr(source, source_name)
+
+
+def nodes(native: Any) -> Tuple[Dict[Any, Any], Dict[Any, Any]]:
+    """The functions of a native module by their `GlobalVar`, and its data types by their `GlobalTypeVar`."""
+    return native.nodes()
+
+
+def make_attrs(type_key: str, values: Mapping[str, Any]) -> Any:
+    """The attributes of a call, from complete values of the right kinds; called by the native module."""
+    from .relay.op.op_attrs import make_attrs as make
+
+    return make(type_key, values)

@@ -1,0 +1,58 @@
+"""Relay: expressions, types, operators, passes, and what compiles and runs them."""
+
+from __future__ import annotations
+
+from . import adt, base, debug, expr, expr_functor, function, loops, param_dict, scope_builder, ty, type_functor
+from .adt import (
+    Clause,
+    Constructor,
+    Match,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    PatternWildcard,
+    TypeData,
+)
+from .base import SequentialSpan, SourceName, Span, astext, pretty_print
+from .expr import (
+    Call,
+    Constant,
+    GlobalVar,
+    If,
+    Let,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+    bind,
+    const,
+    var,
+)
+from .expr import RelayExpr as Expr
+from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor
+from .function import Function
+from .param_dict import load_param_dict, save_param_dict
+from .parser import SpanCheck, fromtext, parse, parse_expr
+from .scope_builder import ScopeBuilder
+from .ty import (
+    Any,
+    FuncType,
+    GlobalTypeVar,
+    IncompleteType,
+    RefType,
+    ShapeVar,
+    TensorType,
+    TupleType,
+    Type,
+    TypeCall,
+    TypeConstraint,
+    TypeKind,
+    TypeRelation,
+    TypeVar,
+    scalar_type,
+)
+from .type_functor import TypeFunctor, TypeMutator, TypeVisitor
+from . import analysis
