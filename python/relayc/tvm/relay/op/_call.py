@@ -42,7 +42,7 @@ def call(name: str, operands: Sequence[Any], /, **attrs: Any) -> Call:
     operands : sequence of Expr
         Its operands.
     attrs
-        Attributes by name. Those left out are zero, empty or None, not their defaults in text.
+        Attributes by name. Those left out are zero, empty or no object, not their defaults in text.
 
     Raises
     ------

@@ -149,10 +149,6 @@ avg_pool2d(data, pool_size: each2 = (1, 1), strides: each2 = (1, 1), dilation: e
     layout="NCHW", out_layout="", ceil_mode=False, count_include_pad=False)
 avg_pool3d(data, pool_size: each3 = (1, 1, 1), strides: each3 = (1, 1, 1), dilation: each3 = (1, 1, 1),
     padding: pad3 = (0, 0, 0), layout="NCDHW", out_layout="", ceil_mode=False, count_include_pad=False)
-max_pool2d_grad(out_grad, data, pool_size=(1, 1), strides=(1, 1), padding=(0, 0), layout="NCHW", out_layout="",
-    ceil_mode=False)
-avg_pool2d_grad(out_grad, data, pool_size=(1, 1), strides=(1, 1), padding=(0, 0), layout="NCHW", out_layout="",
-    ceil_mode=False, count_include_pad=False)
 global_max_pool2d global_avg_pool2d(data, layout="NCHW", out_layout="")
 adaptive_max_pool1d adaptive_avg_pool1d(data, output_size: each1 = None, layout="NCW", out_layout="")
 adaptive_max_pool2d adaptive_avg_pool2d(data, output_size=None, layout="NCHW", out_layout="")

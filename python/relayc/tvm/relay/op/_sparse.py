@@ -94,6 +94,6 @@ def segment_sum(data: Expr, segment_ids: Expr, num_segments: Optional[Any] = Non
     new_shape = call("concatenate", (Tuple([count, row_shape]),), axis=0)
     reversed_row = call("reverse", (row_shape,), axis=0)
     repeats = call("concatenate", (Tuple([reversed_row, one]),), axis=0)
-    indices = call("transpose", (call("dyn.tile", (segment_ids, repeats)),))
+    indices = call("transpose", (call("dyn.tile", (segment_ids, repeats)),), axes=None)
     zeros = call("cast_like", (call("dyn.zeros", (new_shape,), dtype="float64"), data))
     return call("scatter_elements", (zeros, indices, data), axis=0, reduction="add")

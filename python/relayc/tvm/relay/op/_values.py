@@ -48,7 +48,20 @@ def zero(field: _operators.Field) -> Any:
     return _ZEROS.get(field.type)
 
 
-_ZEROS: Dict[str, Any] = {"Int": 0, "Float": 0.0, "Bool": 0, "Str": "", "StdStr": "", "DType": ""}
+_NO_ITEMS = Array([])
+_ZEROS: Dict[str, Any] = {
+    "Int": 0,
+    "Float": 0.0,
+    "Bool": 0,
+    "Str": "",
+    "StdStr": "",
+    "DType": "",
+    "Ints": _NO_ITEMS,
+    "IntsOrNone": _NO_ITEMS,
+    "IntLists": _NO_ITEMS,
+    "Floats": _NO_ITEMS,
+    "Numbers": _NO_ITEMS,
+}
 
 
 def _machine_int(value: Any) -> int:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..expr import Constant as _Constant
-from ..expr import Expr as _Expr
-from ._call import call as _call
-from ._call import results as _results
-from ._documentation import documented as _documented
-from ._factory import define as _define
+from ..expr import Constant, Expr
+from ._call import call, results
+from ._documentation import documented
+from ._factory import define
 
-__all__ = [*_define("op.algorithm", globals()), "topk"]
+__all__ = [*define("op.algorithm", globals()), "topk"]
 
 
-@_documented("topk")
+@documented("topk")
 def topk(
-    data: _Expr, k: Any = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int32"
+    data: Expr, k: Any = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int32"
 ) -> Any:
     """The first elements in sorted order.
 
@@ -40,11 +38,11 @@ def topk(
     result : TupleWrapper or Call
         The values and the indices for `"both"`, else one of these.
     """
-    if isinstance(k, _Constant):
+    if isinstance(k, Constant):
         k = k.data.numpy().item()
     attrs = {"axis": axis, "ret_type": ret_type, "is_ascend": is_ascend, "dtype": dtype}
-    if isinstance(k, _Expr):
-        found = _call("dyn.topk", (data, k), **attrs)
+    if isinstance(k, Expr):
+        found = call("dyn.topk", (data, k), **attrs)
     else:
-        found = _call("topk", (data,), k=k, **attrs)
-    return _results(found, 2) if ret_type == "both" else found
+        found = call("topk", (data,), k=k, **attrs)
+    return results(found, 2) if ret_type == "both" else found

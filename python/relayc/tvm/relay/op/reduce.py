@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from ..expr import Call as _Call
-from ..expr import Expr as _Expr
-from ..expr import Tuple as _Tuple
-from ..expr import TupleWrapper as _TupleWrapper
-from ._call import call as _call
-from ._documentation import documented as _documented
-from ._factory import define as _define
-from ._padding import each as _each
+from ..expr import Call, Expr, Tuple, TupleWrapper
+from ._call import call
+from ._documentation import documented
+from ._factory import define
+from ._padding import each
 
 __all__ = [
-    *_define("op.reduce", globals()),
+    *define("op.reduce", globals()),
     "logsumexp",
     "mean_std",
     "mean_variance",
@@ -23,15 +20,15 @@ __all__ = [
 ]
 
 
-@_documented("variance")
+@documented("variance")
 def variance(
-    data: _Expr,
+    data: Expr,
     axis: Any = None,
     keepdims: bool = False,
     exclude: bool = False,
     unbiased: bool = False,
-    with_mean: Optional[_Expr] = None,
-) -> _Call:
+    with_mean: Optional[Expr] = None,
+) -> Call:
     """The variance along axes.
 
     Parameters
@@ -54,8 +51,8 @@ def variance(
 
 
 def std(
-    data: _Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
-) -> _Call:
+    data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
+) -> Call:
     """The standard deviation along axes: the square root of `variance`.
 
     Parameters
@@ -72,12 +69,12 @@ def std(
         Whether the sum is divided by the number of elements less 1.
     """
     mean = _mean(data, axis, exclude)
-    return _call("sqrt", (_variance(data, mean, axis, keepdims, exclude, unbiased),))
+    return call("sqrt", (_variance(data, mean, axis, keepdims, exclude, unbiased),))
 
 
 def mean_variance(
-    data: _Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
-) -> _TupleWrapper:
+    data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
+) -> TupleWrapper:
     """The mean and the variance along axes.
 
     Parameters
@@ -101,11 +98,11 @@ def mean_variance(
     mean = _mean(data, axis, exclude)
     spread = _variance(data, mean, axis, keepdims, exclude, unbiased)
     if not keepdims:
-        mean = _call("squeeze", (mean,), axis=_each(axis, 1))
-    return _TupleWrapper(_Tuple((mean, spread)), 2)
+        mean = call("squeeze", (mean,), axis=each(axis, 1))
+    return TupleWrapper(Tuple((mean, spread)), 2)
 
 
-def mean_std(data: _Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False) -> _TupleWrapper:
+def mean_std(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False) -> TupleWrapper:
     """The mean and the standard deviation along axes.
 
     Parameters
@@ -125,13 +122,13 @@ def mean_std(data: _Expr, axis: Any = None, keepdims: bool = False, exclude: boo
         The mean and the standard deviation.
     """
     mean = _mean(data, axis, exclude)
-    spread = _call("sqrt", (_variance(data, mean, axis, keepdims, exclude, False),))
+    spread = call("sqrt", (_variance(data, mean, axis, keepdims, exclude, False),))
     if not keepdims:
-        mean = _call("squeeze", (mean,))
-    return _TupleWrapper(_Tuple((mean, spread)), 2)
+        mean = call("squeeze", (mean,), axis=None)
+    return TupleWrapper(Tuple((mean, spread)), 2)
 
 
-def logsumexp(data: _Expr, axis: Any = None, keepdims: bool = False) -> _Call:
+def logsumexp(data: Expr, axis: Any = None, keepdims: bool = False) -> Call:
     """The logarithm of the sum of exponentials along axes, without overflow.
 
     Parameters
@@ -143,18 +140,18 @@ def logsumexp(data: _Expr, axis: Any = None, keepdims: bool = False) -> _Call:
     keepdims : bool
         Whether the axes stay, with dimension 1.
     """
-    axes = _each(axis, 1)
-    largest = _call("max", (data,), axis=axes, keepdims=True)
-    powers = _call("exp", (_call("subtract", (data, largest)),))
-    result = _call("log", (_call("sum", (powers,), axis=axes, keepdims=True),))
-    result = _call("add", (result, largest))
-    return result if keepdims else _call("squeeze", (result,), axis=axes)
+    axes = each(axis, 1)
+    largest = call("max", (data,), axis=axes, keepdims=True)
+    powers = call("exp", (call("subtract", (data, largest)),))
+    result = call("log", (call("sum", (powers,), axis=axes, keepdims=True),))
+    result = call("add", (result, largest))
+    return result if keepdims else call("squeeze", (result,), axis=axes)
 
 
-def _mean(data: _Expr, axis: Any, exclude: bool) -> _Call:
-    return _call("mean", (data,), axis=_each(axis, 1), keepdims=True, exclude=exclude)
+def _mean(data: Expr, axis: Any, exclude: bool) -> Call:
+    return call("mean", (data,), axis=each(axis, 1), keepdims=True, exclude=exclude)
 
 
-def _variance(data: _Expr, mean: _Expr, axis: Any, keepdims: bool, exclude: bool, unbiased: bool) -> _Call:
-    attrs = {"axis": _each(axis, 1), "keepdims": keepdims, "exclude": exclude, "unbiased": unbiased}
-    return _call("variance", (data, mean), **attrs)
+def _variance(data: Expr, mean: Expr, axis: Any, keepdims: bool, exclude: bool, unbiased: bool) -> Call:
+    attrs = {"axis": each(axis, 1), "keepdims": keepdims, "exclude": exclude, "unbiased": unbiased}
+    return call("variance", (data, mean), **attrs)

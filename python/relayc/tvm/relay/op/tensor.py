@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Sequence, Union
 
-from ...runtime import Device
-from ...runtime import ndarray as _nd
+from ...runtime import Device, ndarray
 from ...target import VirtualDevice
-from ..expr import Call as _Call
-from ..expr import Constant as _Constant
-from ..expr import Expr as _Expr
-from ..expr import Tuple as _Tuple
-from ._call import call as _call
-from ._constants import integers as _integers
-from ._documentation import documented as _documented
-from ._factory import define as _define
+from ..expr import Call, Constant, Expr, Tuple
+from ._call import call
+from ._constants import integers
+from ._documentation import documented
+from ._factory import define
 
 __all__ = [
-    *_define("op.tensor", globals()),
+    *define("op.tensor", globals()),
     "concatenate",
     "device_copy",
     "einsum",
@@ -27,8 +23,8 @@ __all__ = [
 ]
 
 
-@_documented("zeros")
-def zeros(shape: Any, dtype: str) -> _Call:
+@documented("zeros")
+def zeros(shape: Any, dtype: str) -> Call:
     """A tensor of zeros.
 
     Parameters
@@ -38,14 +34,14 @@ def zeros(shape: Any, dtype: str) -> _Call:
     dtype : str
         The dtype.
     """
-    shape = _integers(shape)
-    if isinstance(shape, _Expr):
-        return _call("dyn.zeros", (shape,), dtype=dtype)
-    return _call("zeros", (), shape=shape, dtype=dtype)
+    shape = integers(shape)
+    if isinstance(shape, Expr):
+        return call("dyn.zeros", (shape,), dtype=dtype)
+    return call("zeros", (), shape=shape, dtype=dtype)
 
 
-@_documented("ones")
-def ones(shape: Any, dtype: str) -> _Call:
+@documented("ones")
+def ones(shape: Any, dtype: str) -> Call:
     """A tensor of ones.
 
     Parameters
@@ -55,14 +51,14 @@ def ones(shape: Any, dtype: str) -> _Call:
     dtype : str
         The dtype.
     """
-    shape = _integers(shape)
-    if isinstance(shape, _Expr):
-        return _call("dyn.ones", (shape,), dtype=dtype)
-    return _call("ones", (), shape=shape, dtype=dtype)
+    shape = integers(shape)
+    if isinstance(shape, Expr):
+        return call("dyn.ones", (shape,), dtype=dtype)
+    return call("ones", (), shape=shape, dtype=dtype)
 
 
-@_documented("concatenate")
-def concatenate(data: Union[_Expr, Sequence[_Expr]], axis: int) -> _Call:
+@documented("concatenate")
+def concatenate(data: Union[Expr, Sequence[Expr]], axis: int) -> Call:
     """The tensors one after the other along an axis.
 
     Parameters
@@ -77,16 +73,16 @@ def concatenate(data: Union[_Expr, Sequence[_Expr]], axis: int) -> _Call:
     ValueError
         If there are no tensors, or the axis is no integer.
     """
-    fields = data if isinstance(data, _Call) else list(data)
+    fields = data if isinstance(data, Call) else list(data)
     if not fields:
         raise ValueError("relay.concatenate requires data to be non-empty.")
     if not isinstance(axis, int):
         raise ValueError("For now, we only support integer axis")
-    return _call("concatenate", (fields if isinstance(fields, _Call) else _Tuple(fields),), axis=axis)
+    return call("concatenate", (fields if isinstance(fields, Call) else Tuple(fields),), axis=axis)
 
 
-@_documented("einsum")
-def einsum(data: Sequence[_Expr], equation: str) -> _Call:
+@documented("einsum")
+def einsum(data: Sequence[Expr], equation: str) -> Call:
     """A sum of products over named axes.
 
     Parameters
@@ -106,11 +102,11 @@ def einsum(data: Sequence[_Expr], equation: str) -> _Call:
         raise ValueError("relay.einsum requires data to be non-empty.")
     if not isinstance(equation, str):
         raise ValueError("einsum `equation` must be a str")
-    return _call("einsum", (_Tuple(fields),), equation=equation)
+    return call("einsum", (Tuple(fields),), equation=equation)
 
 
-@_documented("stack")
-def stack(data: Union[_Expr, Sequence[_Expr]], axis: int) -> _Call:
+@documented("stack")
+def stack(data: Union[Expr, Sequence[Expr]], axis: int) -> Call:
     """The tensors along a new axis.
 
     Parameters
@@ -129,11 +125,11 @@ def stack(data: Union[_Expr, Sequence[_Expr]], axis: int) -> _Call:
         raise ValueError("relay.stack requires data to be non-empty.")
     if not isinstance(axis, int):
         raise ValueError("For now, we only support integer axis")
-    return _call("stack", (data if isinstance(data, _Expr) else _Tuple(list(data)),), axis=axis)
+    return call("stack", (data if isinstance(data, Expr) else Tuple(list(data)),), axis=axis)
 
 
-@_documented("device_copy")
-def device_copy(data: _Expr, src_device: Any, dst_device: Any) -> _Call:
+@documented("device_copy")
+def device_copy(data: Expr, src_device: Any, dst_device: Any) -> Call:
     """The tensor, copied to another device.
 
     Parameters
@@ -149,12 +145,12 @@ def device_copy(data: _Expr, src_device: Any, dst_device: Any) -> _Call:
         If one is neither a device nor the name of one.
     """
     src, dst = _virtual_device(src_device), _virtual_device(dst_device)
-    return _call("device_copy", (data,), src_virtual_device=src, dst_virtual_device=dst)
+    return call("device_copy", (data,), src_virtual_device=src, dst_virtual_device=dst)
 
 
 def _virtual_device(device: Any) -> VirtualDevice:
     if isinstance(device, str):
-        device = _nd.device(device)
+        device = ndarray.device(device)
     if isinstance(device, Device):
         return VirtualDevice(device)
     raise ValueError(f"expecting a Device or device name, but received a {type(device)}")

@@ -5,23 +5,15 @@ from __future__ import annotations
 from typing import Any, Optional, Sequence, Union
 
 from ...tir import IntImm
-from ..expr import Call as _Call
-from ..expr import Constant as _Constant
-from ..expr import Expr as _Expr
-from ..expr import Tuple as _Tuple
-from ..expr import TupleWrapper as _TupleWrapper
-from ..expr import const as _const
-from ._call import call as _call
-from ._call import results as _results
-from ._constants import constant as _constant
-from ._constants import integers as _integers
-from ._constants import values as _values
-from ._documentation import documented as _documented
-from ._factory import define as _define
+from ..expr import Call, Constant, Expr, Tuple, TupleWrapper, const
+from ._call import call, results
+from ._constants import constant, integers, values
+from ._documentation import documented
+from ._factory import define
 from ._sparse import segment_sum, sparse_fill_empty_rows, sparse_to_dense
 
 __all__ = [
-    *_define("op.transform", globals()),
+    *define("op.transform", globals()),
     "adv_index",
     "arange",
     "broadcast_to",
@@ -48,8 +40,8 @@ __all__ = [
 ]
 
 
-@_documented("expand_dims")
-def expand_dims(data: _Expr, axis: Union[int, _Expr], num_newaxis: int = 1) -> _Call:
+@documented("expand_dims")
+def expand_dims(data: Expr, axis: Union[int, Expr], num_newaxis: int = 1) -> Call:
     """New axes of dimension 1.
 
     Parameters
@@ -67,14 +59,14 @@ def expand_dims(data: _Expr, axis: Union[int, _Expr], num_newaxis: int = 1) -> _
         If the axis is neither an int nor an expression.
     """
     if isinstance(axis, int):
-        return _call("expand_dims", (data,), axis=axis, num_newaxis=num_newaxis)
-    if isinstance(axis, _Expr):
-        return _call("dyn.expand_dims", (data, axis), num_newaxis=num_newaxis)
+        return call("expand_dims", (data,), axis=axis, num_newaxis=num_newaxis)
+    if isinstance(axis, Expr):
+        return call("dyn.expand_dims", (data, axis), num_newaxis=num_newaxis)
     raise ValueError(f"Unknown type for axis: {type(axis)}")
 
 
-@_documented("transpose")
-def transpose(data: _Expr, axes: Optional[Sequence[int]] = None) -> _Call:
+@documented("transpose")
+def transpose(data: Expr, axes: Optional[Sequence[int]] = None) -> Call:
     """The axes in another order.
 
     Parameters
@@ -84,11 +76,11 @@ def transpose(data: _Expr, axes: Optional[Sequence[int]] = None) -> _Call:
     axes : sequence of ints, optional
         The axis of `data` for each axis of the result; reversed if None.
     """
-    return _call("transpose", (data,), axes=None if axes is None else list(axes))
+    return call("transpose", (data,), axes=None if axes is None else list(axes))
 
 
-@_documented("squeeze")
-def squeeze(data: _Expr, axis: Any = None) -> _Call:
+@documented("squeeze")
+def squeeze(data: Expr, axis: Any = None) -> Call:
     """Removes axes of dimension 1.
 
     Parameters
@@ -103,19 +95,19 @@ def squeeze(data: _Expr, axis: Any = None) -> _Call:
     RuntimeError
         If an axis is no integer.
     """
-    if isinstance(axis, _Constant):
+    if isinstance(axis, Constant):
         axis = axis.data.numpy().reshape(-1).tolist()
-    if isinstance(axis, _Expr):
-        return _call("dyn.squeeze", (data, axis))
+    if isinstance(axis, Expr):
+        return call("dyn.squeeze", (data, axis))
     if isinstance(axis, int):
         axis = [axis]
     if isinstance(axis, (tuple, list)):
         axis = [_as_int(item, "axis") for item in axis]
-    return _call("squeeze", (data,), axis=axis)
+    return call("squeeze", (data,), axis=axis)
 
 
-@_documented("reshape")
-def reshape(data: _Expr, newshape: Any, allowzero: bool = False) -> _Call:
+@documented("reshape")
+def reshape(data: Expr, newshape: Any, allowzero: bool = False) -> Call:
     """The elements in another shape.
 
     Parameters
@@ -133,14 +125,14 @@ def reshape(data: _Expr, newshape: Any, allowzero: bool = False) -> _Call:
     RuntimeError
         If a dimension is no integer.
     """
-    newshape = _values(newshape)
-    if isinstance(newshape, _Expr):
-        return _call("dyn.reshape", (data, newshape), allowzero=allowzero)
+    newshape = values(newshape)
+    if isinstance(newshape, Expr):
+        return call("dyn.reshape", (data, newshape), allowzero=allowzero)
     if isinstance(newshape, int):
         newshape = [newshape]
     if isinstance(newshape, (tuple, list)):
         newshape = [_as_int(item, "shape") for item in newshape]
-    return _call("reshape", (data,), newshape=list(newshape), allowzero=allowzero)
+    return call("reshape", (data,), newshape=list(newshape), allowzero=allowzero)
 
 
 def _as_int(item: Any, what: str) -> int:
@@ -152,8 +144,8 @@ def _as_int(item: Any, what: str) -> int:
         raise RuntimeError(f"Unrecognized {what} type: {error}") from None
 
 
-@_documented("full")
-def full(fill_value: _Expr, shape: Any = (), dtype: str = "") -> _Call:
+@documented("full")
+def full(fill_value: Expr, shape: Any = (), dtype: str = "") -> Call:
     """A tensor filled with one value.
 
     Parameters
@@ -165,14 +157,14 @@ def full(fill_value: _Expr, shape: Any = (), dtype: str = "") -> _Call:
     dtype : str
         The dtype; that of the value if empty.
     """
-    shape = _integers(shape)
-    if isinstance(shape, _Expr):
-        return _call("dyn.full", (fill_value, shape), dtype=dtype)
-    return _call("full", (fill_value,), shape=shape, dtype=dtype)
+    shape = integers(shape)
+    if isinstance(shape, Expr):
+        return call("dyn.full", (fill_value, shape), dtype=dtype)
+    return call("full", (fill_value,), shape=shape, dtype=dtype)
 
 
-@_documented("arange")
-def arange(start: _Expr, stop: Optional[_Expr] = None, step: Optional[_Expr] = None, dtype: str = "float32") -> _Call:
+@documented("arange")
+def arange(start: Expr, stop: Optional[Expr] = None, step: Optional[Expr] = None, dtype: str = "float32") -> Call:
     """Numbers at even distances.
 
     Parameters
@@ -187,14 +179,14 @@ def arange(start: _Expr, stop: Optional[_Expr] = None, step: Optional[_Expr] = N
         The dtype of the result.
     """
     if step is None:
-        step = _const(1, dtype=dtype)
+        step = const(1, dtype=dtype)
     if stop is None:
-        start, stop = _const(0, dtype=dtype), start
-    return _call("arange", (start, stop, step), start=start, stop=stop, step=step, dtype=dtype)
+        start, stop = const(0, dtype=dtype), start
+    return call("arange", (start, stop, step), start=start, stop=stop, step=step, dtype=dtype)
 
 
-@_documented("meshgrid")
-def meshgrid(data: Sequence[_Expr], indexing: str = "ij") -> _TupleWrapper:
+@documented("meshgrid")
+def meshgrid(data: Sequence[Expr], indexing: str = "ij") -> TupleWrapper:
     """A grid of the coordinates in vectors.
 
     Parameters
@@ -210,11 +202,11 @@ def meshgrid(data: Sequence[_Expr], indexing: str = "ij") -> _TupleWrapper:
         A tensor for each vector.
     """
     fields = list(data)
-    return _results(_call("meshgrid", (_Tuple(fields),), indexing=indexing), len(fields))
+    return results(call("meshgrid", (Tuple(fields),), indexing=indexing), len(fields))
 
 
-@_documented("tile")
-def tile(data: _Expr, reps: Any) -> _Call:
+@documented("tile")
+def tile(data: Expr, reps: Any) -> Call:
     """The tensor repeated along its axes.
 
     Parameters
@@ -224,14 +216,14 @@ def tile(data: _Expr, reps: Any) -> _Call:
     reps : sequence of ints, or Expr
         How often, for each axis. An expression makes a call of `dyn.tile`, unless it is a constant.
     """
-    reps = _values(reps)
-    if isinstance(reps, _Expr):
-        return _call("dyn.tile", (data, reps))
-    return _call("tile", (data,), reps=reps)
+    reps = values(reps)
+    if isinstance(reps, Expr):
+        return call("dyn.tile", (data, reps))
+    return call("tile", (data,), reps=reps)
 
 
-@_documented("broadcast_to")
-def broadcast_to(data: _Expr, shape: Any) -> _Call:
+@documented("broadcast_to")
+def broadcast_to(data: Expr, shape: Any) -> Call:
     """The tensor repeated until it has a shape.
 
     Parameters
@@ -241,14 +233,14 @@ def broadcast_to(data: _Expr, shape: Any) -> _Call:
     shape : int, sequence of ints, or Expr
         The dimensions. An expression makes a call of `dyn.broadcast_to`, unless it is a constant.
     """
-    shape = _integers(shape)
-    if isinstance(shape, _Expr):
-        return _call("dyn.broadcast_to", (data, shape))
-    return _call("broadcast_to", (data,), shape=shape)
+    shape = integers(shape)
+    if isinstance(shape, Expr):
+        return call("dyn.broadcast_to", (data, shape))
+    return call("broadcast_to", (data,), shape=shape)
 
 
-@_documented("collapse_sum_to")
-def collapse_sum_to(data: _Expr, shape: Any) -> _Call:
+@documented("collapse_sum_to")
+def collapse_sum_to(data: Expr, shape: Any) -> Call:
     """The sums along the axes that broadcasting to `data`'s shape would repeat.
 
     Parameters
@@ -259,13 +251,13 @@ def collapse_sum_to(data: _Expr, shape: Any) -> _Call:
         The dimensions of the result.
     """
     if isinstance(shape, (list, tuple)):
-        shape = _const(list(shape), "int32")
-    known = shape.data.numpy().reshape(-1).tolist() if isinstance(shape, _Constant) else None
-    return _call("collapse_sum_to", (data, shape), shape=known)
+        shape = const(list(shape), "int32")
+    known = shape.data.numpy().reshape(-1).tolist() if isinstance(shape, Constant) else None
+    return call("collapse_sum_to", (data, shape), shape=known)
 
 
-@_documented("split")
-def split(data: _Expr, indices_or_sections: Union[int, Sequence[int]], axis: int = 0) -> _TupleWrapper:
+@documented("split")
+def split(data: Expr, indices_or_sections: Union[int, Sequence[int]], axis: int = 0) -> TupleWrapper:
     """The tensor in pieces along an axis.
 
     Parameters
@@ -286,13 +278,13 @@ def split(data: _Expr, indices_or_sections: Union[int, Sequence[int]], axis: int
         count = indices_or_sections
     else:
         count = len(indices_or_sections) + 1
-    return _results(_call("split", (data,), indices_or_sections=indices_or_sections, axis=axis), count)
+    return results(call("split", (data,), indices_or_sections=indices_or_sections, axis=axis), count)
 
 
-@_documented("strided_slice")
+@documented("strided_slice")
 def strided_slice(
-    data: _Expr, begin: Any, end: Any, strides: Any = None, axes: Optional[Sequence[int]] = None, slice_mode: str = "end"
-) -> _Call:
+    data: Expr, begin: Any, end: Any, strides: Any = None, axes: Optional[Sequence[int]] = None, slice_mode: str = "end"
+) -> Call:
     """A part of the tensor.
 
     Parameters
@@ -314,27 +306,27 @@ def strided_slice(
     AssertionError
         If `axes` are given with an expression.
     """
-    begin, end, strides = _values(begin), _values(end), _values(strides or [1])
-    if not any(isinstance(bound, _Expr) for bound in (begin, end, strides)):
+    begin, end, strides = values(begin), values(end), values(strides or [1])
+    if not any(isinstance(bound, Expr) for bound in (begin, end, strides)):
         attrs = {"begin": begin, "end": end, "strides": strides, "slice_mode": slice_mode, "axes": axes}
-        return _call("strided_slice", (data,), **attrs)
+        return call("strided_slice", (data,), **attrs)
     assert axes is None, "Axes argument for dynamic parameter slicing is not supported yet."
     begin, end, strides = (_bound(bound) for bound in (begin, end, strides))
     # Negative begins count from the end, and those behind the end are the end.
-    shape = _call("cast_like", (_call("shape_of", (data,), dtype="int32"), begin))
-    shape = _call("slice_like", (shape, begin))
-    negative = _call("less", (begin, _call("cast_like", (_const(0), begin))))
-    begin = _call("where", (negative, _call("add", (begin, shape)), begin))
-    begin = _call("where", (_call("greater_equal", (begin, shape)), shape, begin))
-    return _call("dyn.strided_slice", (data, begin, end, strides), slice_mode=slice_mode)
+    shape = call("cast_like", (call("shape_of", (data,), dtype="int32"), begin))
+    shape = call("slice_like", (shape, begin))
+    negative = call("less", (begin, call("cast_like", (const(0), begin))))
+    begin = call("where", (negative, call("add", (begin, shape)), begin))
+    begin = call("where", (call("greater_equal", (begin, shape)), shape, begin))
+    return call("dyn.strided_slice", (data, begin, end, strides), slice_mode=slice_mode)
 
 
 def _bound(value: Any) -> Any:
-    return _const(list(value)) if isinstance(value, (tuple, list)) else value
+    return const(list(value)) if isinstance(value, (tuple, list)) else value
 
 
-@_documented("strided_set")
-def strided_set(data: _Expr, v: _Expr, begin: Any, end: Any, strides: Any = None) -> _Call:
+@documented("strided_set")
+def strided_set(data: Expr, v: Expr, begin: Any, end: Any, strides: Any = None) -> Call:
     """The tensor with new values in a part of it.
 
     Parameters
@@ -348,12 +340,12 @@ def strided_set(data: _Expr, v: _Expr, begin: Any, end: Any, strides: Any = None
     strides : sequence of ints, or Expr, optional
         The distance of its elements; 1 if None.
     """
-    strides = strides or _const([1], dtype="int32")
-    return _call("strided_set", (data, v, _bound(begin), _bound(end), _bound(strides)))
+    strides = strides or const([1], dtype="int32")
+    return call("strided_set", (data, v, _bound(begin), _bound(end), _bound(strides)))
 
 
-@_documented("contrib_reverse_reshape")
-def reverse_reshape(data: _Expr, newshape: Union[int, Sequence[int]]) -> _Call:
+@documented("contrib_reverse_reshape")
+def reverse_reshape(data: Expr, newshape: Union[int, Sequence[int]]) -> Call:
     """The elements in another shape, whose codes are read from right to left.
 
     Parameters
@@ -364,11 +356,11 @@ def reverse_reshape(data: _Expr, newshape: Union[int, Sequence[int]]) -> _Call:
         The dimensions.
     """
     newshape = [newshape] if isinstance(newshape, int) else list(newshape)
-    return _call("contrib_reverse_reshape", (data,), newshape=newshape)
+    return call("contrib_reverse_reshape", (data,), newshape=newshape)
 
 
-@_documented("one_hot")
-def one_hot(indices: _Expr, on_value: _Expr, off_value: _Expr, depth: Any, axis: int, dtype: str) -> _Call:
+@documented("one_hot")
+def one_hot(indices: Expr, on_value: Expr, off_value: Expr, depth: Any, axis: int, dtype: str) -> Call:
     """A new axis along which one element is `on_value`.
 
     Parameters
@@ -384,17 +376,17 @@ def one_hot(indices: _Expr, on_value: _Expr, off_value: _Expr, depth: Any, axis:
     dtype : str
         The dtype of the result.
     """
-    if isinstance(depth, _Constant):
+    if isinstance(depth, Constant):
         depth = depth.data.numpy().item()
-    if isinstance(depth, _Expr):
-        return _call("dyn.one_hot", (indices, on_value, off_value, depth), axis=axis, dtype=dtype)
-    return _call("one_hot", (indices, on_value, off_value), depth=depth, axis=axis, dtype=dtype)
+    if isinstance(depth, Expr):
+        return call("dyn.one_hot", (indices, on_value, off_value, depth), axis=axis, dtype=dtype)
+    return call("one_hot", (indices, on_value, off_value), depth=depth, axis=axis, dtype=dtype)
 
 
-@_documented("matrix_set_diag")
+@documented("matrix_set_diag")
 def matrix_set_diag(
-    data: _Expr, diagonal: _Expr, k: Union[int, Sequence[int]] = 0, align: str = "RIGHT_LEFT"
-) -> _Call:
+    data: Expr, diagonal: Expr, k: Union[int, Sequence[int]] = 0, align: str = "RIGHT_LEFT"
+) -> Call:
     """The matrices with new diagonals.
 
     Parameters
@@ -410,7 +402,7 @@ def matrix_set_diag(
         `"LEFT_LEFT"` or `"RIGHT_RIGHT"`.
     """
     first, last = (k[0], k[1] if len(k) >= 2 else k[0]) if isinstance(k, (tuple, list)) else (k, k)
-    return _call(
+    return call(
         "matrix_set_diag",
         (data, diagonal),
         k1=first,
@@ -420,8 +412,8 @@ def matrix_set_diag(
     )
 
 
-@_documented("adv_index")
-def adv_index(inputs: Sequence[_Expr]) -> _Call:
+@documented("adv_index")
+def adv_index(inputs: Sequence[Expr]) -> Call:
     """Elements by their indices, as NumPy's advanced indexing.
 
     Parameters
@@ -429,11 +421,11 @@ def adv_index(inputs: Sequence[_Expr]) -> _Call:
     inputs : sequence of Expr
         The tensor, then the indices for its first axes.
     """
-    return _call("adv_index", (_Tuple(inputs),))
+    return call("adv_index", (Tuple(inputs),))
 
 
-@_documented("unique")
-def unique(data: _Expr, is_sorted: bool = True, return_counts: bool = False) -> _TupleWrapper:
+@documented("unique")
+def unique(data: Expr, is_sorted: bool = True, return_counts: bool = False) -> TupleWrapper:
     """The values of a vector without repetition.
 
     Parameters
@@ -451,20 +443,20 @@ def unique(data: _Expr, is_sorted: bool = True, return_counts: bool = False) -> 
         The values, where each first occurs, the index of the value of each element, how many values there are, and
         the counts if asked for.
     """
-    found = _call("unique", (data,), sorted=is_sorted, return_counts=return_counts)
-    return _results(found, 5 if return_counts else 4)
+    found = call("unique", (data,), sorted=is_sorted, return_counts=return_counts)
+    return results(found, 5 if return_counts else 4)
 
 
-@_documented("stft")
+@documented("stft")
 def stft(
-    data: _Expr,
+    data: Expr,
     n_fft: int,
     hop_length: Optional[int] = None,
     win_length: Optional[int] = None,
-    window: Optional[_Expr] = None,
+    window: Optional[Expr] = None,
     normalized: bool = False,
     onesided: bool = True,
-) -> _Call:
+) -> Call:
     """The Fourier transforms of short overlapping parts of a signal.
 
     Parameters
@@ -485,8 +477,8 @@ def stft(
         Whether the results lack the half that follows by symmetry.
     """
     if window is None:
-        window = _call("ones", (), shape=[n_fft], dtype="int32")
-    return _call(
+        window = call("ones", (), shape=[n_fft], dtype="int32")
+    return call(
         "stft",
         (data, window),
         n_fft=n_fft,
@@ -497,8 +489,8 @@ def stft(
     )
 
 
-@_documented("trilu")
-def trilu(data: _Expr, k: Union[int, _Expr], upper: bool = True) -> _Call:
+@documented("trilu")
+def trilu(data: Expr, k: Union[int, Expr], upper: bool = True) -> Call:
     """The upper or lower triangles of matrices, with zeros elsewhere.
 
     Parameters
@@ -510,4 +502,4 @@ def trilu(data: _Expr, k: Union[int, _Expr], upper: bool = True) -> _Call:
     upper : bool
         Whether it is the upper triangle.
     """
-    return _call("trilu", (data, _constant(k, "int32")), upper=upper)
+    return call("trilu", (data, constant(k, "int32")), upper=upper)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....runtime import Device as _Device
-from ....runtime import ndarray as _nd
-from ....target import VirtualDevice as _VirtualDevice
-from ...expr import Call as _Call
-from ...expr import Expr as _Expr
-from .._call import call as _call
-from .._documentation import documented as _documented
-from .._factory import define as _define
+from ....runtime import Device, ndarray
+from ....target import VirtualDevice
+from ...expr import Call, Expr
+from .._call import call
+from .._documentation import documented
+from .._factory import define
 
-__all__ = [*_define("op.annotation.annotation", globals()), "function_on_device", "on_device"]
+__all__ = [*define("op.annotation.annotation", globals()), "function_on_device", "on_device"]
 
 
-@_documented("on_device")
+@documented("on_device")
 def on_device(
-    body: _Expr, device: Any, constrain_result: bool = False, constrain_body: bool = True
-) -> _Call:
+    body: Expr, device: Any, constrain_result: bool = False, constrain_body: bool = True
+) -> Call:
     """The expression, computed or kept on a device.
 
     Parameters
@@ -40,11 +38,11 @@ def on_device(
     """
     device = _virtual_device(device)
     attrs = {
-        "virtual_device": device if constrain_result or constrain_body else _VirtualDevice(),
+        "virtual_device": device if constrain_result or constrain_body else VirtualDevice(),
         "constrain_result": constrain_result,
         "constrain_body": constrain_body,
     }
-    return _call("on_device", (body,), **attrs)
+    return call("on_device", (body,), **attrs)
 
 
 def function_on_device(function: Any, param_devices: Any, result_device: Any) -> Any:
@@ -52,11 +50,11 @@ def function_on_device(function: Any, param_devices: Any, result_device: Any) ->
     raise NotImplementedError("annotation.function_on_device does not work in TVM v0.14: mark the body with on_device")
 
 
-def _virtual_device(device: Any) -> _VirtualDevice:
+def _virtual_device(device: Any) -> VirtualDevice:
     if isinstance(device, str):
-        device = _nd.device(device)
-    if isinstance(device, _Device):
-        return _VirtualDevice(device)
-    if isinstance(device, _VirtualDevice):
+        device = ndarray.device(device)
+    if isinstance(device, Device):
+        return VirtualDevice(device)
+    if isinstance(device, VirtualDevice):
         return device
     raise ValueError(f"expecting a Device or device name, but received a {type(device)}")

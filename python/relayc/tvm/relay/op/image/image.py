@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...expr import Call as _Call
-from ...expr import Constant as _Constant
-from ...expr import Expr as _Expr
-from ...expr import const as _const
-from .._call import call as _call
-from .._documentation import documented as _documented
-from .._factory import define as _define
+from ...expr import Call, Constant, Expr, const
+from .._call import call
+from .._documentation import documented
+from .._factory import define
 
-__all__ = [*_define("op.image.image", globals()), "resize1d", "resize2d", "resize3d"]
+__all__ = [*define("op.image.image", globals()), "resize1d", "resize2d", "resize3d"]
 
 
-@_documented("image.resize1d")
+@documented("image.resize1d")
 def resize1d(
-    data: _Expr,
+    data: Expr,
     size: Any,
     roi: Any = None,
     layout: str = "NCW",
@@ -28,7 +25,7 @@ def resize1d(
     cubic_exclude: int = 0,
     extrapolation_value: float = 0.0,
     out_dtype: Any = None,
-) -> _Call:
+) -> Call:
     """The tensor in another width.
 
     Parameters
@@ -50,9 +47,9 @@ def resize1d(
     return _resize(1, data, size, roi, _attrs(locals()))
 
 
-@_documented("image.resize2d")
+@documented("image.resize2d")
 def resize2d(
-    data: _Expr,
+    data: Expr,
     size: Any,
     roi: Any = None,
     layout: str = "NCHW",
@@ -63,7 +60,7 @@ def resize2d(
     cubic_exclude: int = 0,
     extrapolation_value: float = 0.0,
     out_dtype: Any = None,
-) -> _Call:
+) -> Call:
     """The image in another size.
 
     Parameters
@@ -81,9 +78,9 @@ def resize2d(
     return _resize(2, data, size, roi, _attrs(locals()))
 
 
-@_documented("image.resize3d")
+@documented("image.resize3d")
 def resize3d(
-    data: _Expr,
+    data: Expr,
     size: Any,
     roi: Any = None,
     layout: str = "NCDHW",
@@ -94,7 +91,7 @@ def resize3d(
     cubic_exclude: int = 0,
     extrapolation_value: float = 0.0,
     out_dtype: Any = None,
-) -> _Call:
+) -> Call:
     """The volume in another size.
 
     Parameters
@@ -121,17 +118,17 @@ def _attrs(parameters: dict) -> dict:
     return {name: value for name, value in parameters.items() if name not in ("data", "size", "roi")}
 
 
-def _resize(axes: int, data: _Expr, size: Any, roi: Any, attrs: dict) -> _Call:
+def _resize(axes: int, data: Expr, size: Any, roi: Any, attrs: dict) -> Call:
     roi = [0.0] * (2 * axes) if roi is None else roi
-    if isinstance(size, _Constant):
+    if isinstance(size, Constant):
         size = list(size.data.numpy().astype("int32"))
-    if isinstance(roi, _Constant):
+    if isinstance(roi, Constant):
         # As TVM does, which cuts the part to integers but for images.
         roi = list(roi.data.numpy().astype("float32" if axes == 2 else "int32"))
-    if not isinstance(size, _Expr) and not isinstance(roi, _Expr):
-        return _call(f"image.resize{axes}d", (data,), size=size, roi=roi, **attrs)
+    if not isinstance(size, Expr) and not isinstance(roi, Expr):
+        return call(f"image.resize{axes}d", (data,), size=size, roi=roi, **attrs)
     if axes != 2:
         raise NotImplementedError(f"dyn.resize{axes}d is not yet implemented, got size", size, "and roi", roi)
-    size = size if isinstance(size, _Expr) else _const(size, "int64")
-    roi = roi if isinstance(roi, _Expr) else _const(roi, "float32")
-    return _call("dyn.image.resize2d", (data, size, roi), **attrs)
+    size = size if isinstance(size, Expr) else const(size, "int64")
+    roi = roi if isinstance(roi, Expr) else const(roi, "float32")
+    return call("dyn.image.resize2d", (data, size, roi), **attrs)

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from typing import Any, List, Sequence
 
-from ....error import TVMError as _TVMError
-from ....ir import TensorType as _TensorType
-from ....ir import TupleType as _TupleType
-from ....ir import Type as _Type
-from ....ir.container import Array as _Array
-from ...expr import Call as _Call
-from ...expr import Constant as _Constant
-from ...expr import Expr as _Expr
-from ...expr import Tuple as _Tuple
-from ...expr import TupleGetItem as _TupleGetItem
-from .._call import call as _call
-from .._documentation import documented as _documented
+from ....error import TVMError
+from ....ir import TensorType, TupleType, Type
+from ....ir.container import Array
+from ...expr import Call, Constant, Expr, Tuple, TupleGetItem
+from .._call import call
+from .._documentation import documented
 
 __all__ = ["alloc_storage", "alloc_tensor", "flatten_tuple_type", "from_tuple_type", "to_tuple_type"]
 
 
-@_documented("memory.alloc_tensor")
+@documented("memory.alloc_tensor")
 def alloc_tensor(
-    storage: _Expr, offset: _Expr, shape: _Expr, dtype: str = "float32", assert_shape: Any = None
-) -> _Call:
+    storage: Expr, offset: Expr, shape: Expr, dtype: str = "float32", assert_shape: Any = None
+) -> Call:
     """A tensor in storage.
 
     Parameters
@@ -46,18 +40,18 @@ def alloc_tensor(
     """
     attrs = {"dtype": dtype, "assert_shape": assert_shape}
     if assert_shape is None:
-        if not isinstance(shape, _Constant):
-            raise _TVMError("memory.alloc_tensor: the shape must be a constant unless assert_shape is given")
+        if not isinstance(shape, Constant):
+            raise TVMError("memory.alloc_tensor: the shape must be a constant unless assert_shape is given")
         attrs["const_shape"] = shape
-    return _call("memory.alloc_tensor", (storage, offset, shape), **attrs)
+    return call("memory.alloc_tensor", (storage, offset, shape), **attrs)
 
 
-def alloc_storage(size: _Expr, alignment: _Expr, device: Any, dtype_hint: str = "float32") -> Any:
+def alloc_storage(size: Expr, alignment: Expr, device: Any, dtype_hint: str = "float32") -> Any:
     """Refuses: in TVM v0.14 this function lacks an operand of its operator and fails too."""
     raise NotImplementedError("memory.alloc_storage does not work in TVM v0.14: relayc plans memory when it compiles")
 
 
-def flatten_tuple_type(ty: _Type) -> _Array:
+def flatten_tuple_type(ty: Type) -> Array:
     """The tensor types in a type, from left to right.
 
     Parameters
@@ -65,19 +59,19 @@ def flatten_tuple_type(ty: _Type) -> _Array:
     ty : Type
         A tensor type, or a tuple type of such types.
     """
-    found: List[_Type] = []
+    found: List[Type] = []
     pending = [ty]
     while pending:
         item = pending.pop()
-        if isinstance(item, _TupleType):
+        if isinstance(item, TupleType):
             pending.extend(reversed(item.fields))
         else:
             _require_tensor(item)
             found.append(item)
-    return _Array(found)
+    return Array(found)
 
 
-def from_tuple_type(ty: _Type, expr: _Expr) -> _Array:
+def from_tuple_type(ty: Type, expr: Expr) -> Array:
     """The tensors in the value of an expression, from left to right.
 
     Parameters
@@ -87,20 +81,20 @@ def from_tuple_type(ty: _Type, expr: _Expr) -> _Array:
     expr : Expr
         The expression.
     """
-    found: List[_Expr] = []
+    found: List[Expr] = []
     pending = [(ty, expr)]
     while pending:
         item, value = pending.pop()
-        if isinstance(item, _TupleType):
-            fields = [(field, _TupleGetItem(value, index)) for index, field in enumerate(item.fields)]
+        if isinstance(item, TupleType):
+            fields = [(field, TupleGetItem(value, index)) for index, field in enumerate(item.fields)]
             pending.extend(reversed(fields))
         else:
             _require_tensor(item)
             found.append(value)
-    return _Array(found)
+    return Array(found)
 
 
-def to_tuple_type(ty: _Type, exprs: Sequence[_Expr]) -> _Expr:
+def to_tuple_type(ty: Type, exprs: Sequence[Expr]) -> Expr:
     """An expression of a type, from its tensors.
 
     Parameters
@@ -112,7 +106,7 @@ def to_tuple_type(ty: _Type, exprs: Sequence[_Expr]) -> _Expr:
     """
     rest = iter(exprs)
     # The fields found so far of the tuples that are open, and their types still to come.
-    fields: List[List[_Expr]] = [[]]
+    fields: List[List[Expr]] = [[]]
     pending = [iter([ty])]
     while True:
         item = next(pending[-1], None)
@@ -121,8 +115,8 @@ def to_tuple_type(ty: _Type, exprs: Sequence[_Expr]) -> _Expr:
             if not pending:
                 return fields[0][0]
             made = fields.pop()
-            fields[-1].append(_Tuple(made))
-        elif isinstance(item, _TupleType):
+            fields[-1].append(Tuple(made))
+        elif isinstance(item, TupleType):
             pending.append(iter(item.fields))
             fields.append([])
         else:
@@ -130,6 +124,6 @@ def to_tuple_type(ty: _Type, exprs: Sequence[_Expr]) -> _Expr:
             fields[-1].append(next(rest))
 
 
-def _require_tensor(ty: _Type) -> None:
-    if not isinstance(ty, _TensorType):
-        raise _TVMError(f"unsupported {ty}")
+def _require_tensor(ty: Type) -> None:
+    if not isinstance(ty, TensorType):
+        raise TVMError(f"unsupported {ty}")

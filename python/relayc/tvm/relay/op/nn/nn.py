@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
-from ...expr import Call as _Call
-from ...expr import Constant as _Constant
-from ...expr import Expr as _Expr
-from ...expr import TupleGetItem as _TupleGetItem
-from ...expr import TupleWrapper as _TupleWrapper
-from .._call import call as _call
-from .._call import results as _results
-from .._constants import constant as _constant
-from .._documentation import documented as _documented
-from .._factory import define as _define
+from ....ir.attrs import make_node
+from ...expr import Call, Constant, Expr, TupleGetItem, TupleWrapper
+from .._call import call, results
+from .._constants import constant
+from .._documentation import documented
+from .._factory import define
 
 __all__ = [
-    *_define("op.nn.nn", globals()),
+    *define("op.nn.nn", globals()),
+    "avg_pool2d_grad",
     "dropout",
     "global_avg_pool1d",
     "global_avg_pool3d",
     "global_max_pool1d",
     "global_max_pool3d",
     "matmul",
+    "max_pool2d_grad",
     "pad",
     "sparse_add",
     "sparse_dense",
@@ -32,15 +30,15 @@ __all__ = [
 ]
 
 
-@_documented("nn.matmul")
+@documented("nn.matmul")
 def matmul(
-    tensor_a: _Expr,
-    tensor_b: _Expr,
+    tensor_a: Expr,
+    tensor_b: Expr,
     units: Optional[int] = None,
     out_dtype: str = "",
     transpose_a: bool = False,
     transpose_b: bool = False,
-) -> _Call:
+) -> Call:
     """The product of two matrices; with only the second transposed, a call of `nn.dense`.
 
     Parameters
@@ -55,13 +53,13 @@ def matmul(
         Whether a matrix is transposed.
     """
     if transpose_b and not transpose_a:
-        return _call("nn.dense", (tensor_a, tensor_b), units=units, out_dtype=out_dtype)
+        return call("nn.dense", (tensor_a, tensor_b), units=units, out_dtype=out_dtype)
     attrs = {"units": units, "out_dtype": out_dtype, "transpose_a": transpose_a, "transpose_b": transpose_b}
-    return _call("nn.matmul", (tensor_a, tensor_b), **attrs)
+    return call("nn.matmul", (tensor_a, tensor_b), **attrs)
 
 
-@_documented("nn.pad")
-def pad(data: _Expr, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> _Call:
+@documented("nn.pad")
+def pad(data: Expr, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> Call:
     """The tensor with more elements around it.
 
     Parameters
@@ -76,23 +74,23 @@ def pad(data: _Expr, pad_width: Any, pad_value: Any = 0, pad_mode: str = "consta
     pad_mode : str
         `"constant"`, or `"edge"` or `"reflect"` for elements of `data`.
     """
-    if isinstance(pad_width, _Constant):
+    if isinstance(pad_width, Constant):
         pad_width = [list(widths) for widths in pad_width.data.numpy()]
-    pad_value = _constant(pad_value)
-    if isinstance(pad_width, _Expr):
-        return _call("dyn.nn.pad", (data, pad_width, pad_value), pad_mode=pad_mode)
-    return _call("nn.pad", (data, pad_value), pad_width=pad_width, pad_mode=pad_mode)
+    pad_value = constant(pad_value)
+    if isinstance(pad_width, Expr):
+        return call("dyn.nn.pad", (data, pad_width, pad_value), pad_mode=pad_mode)
+    return call("nn.pad", (data, pad_value), pad_width=pad_width, pad_mode=pad_mode)
 
 
-@_documented("nn.upsampling")
+@documented("nn.upsampling")
 def upsampling(
-    data: _Expr,
+    data: Expr,
     scale_h: Any = 1,
     scale_w: Any = 1,
     layout: str = "NCHW",
     method: str = "nearest_neighbor",
     align_corners: bool = False,
-) -> _Call:
+) -> Call:
     """The tensor, larger along height and width.
 
     Parameters
@@ -112,16 +110,16 @@ def upsampling(
     return _scaled("nn.upsampling", data, {"scale_h": scale_h, "scale_w": scale_w}, attrs)
 
 
-@_documented("nn.upsampling3d")
+@documented("nn.upsampling3d")
 def upsampling3d(
-    data: _Expr,
+    data: Expr,
     scale_d: Any = 1,
     scale_h: Any = 1,
     scale_w: Any = 1,
     layout: str = "NCDHW",
     method: str = "nearest_neighbor",
     coordinate_transformation_mode: str = "half_pixel",
-) -> _Call:
+) -> Call:
     """The tensor, larger along depth, height and width.
 
     Parameters
@@ -146,21 +144,21 @@ def upsampling3d(
     return _scaled("nn.upsampling3d", data, scales, attrs)
 
 
-def _scaled(name: str, data: _Expr, scales: dict, attrs: dict) -> _Call:
+def _scaled(name: str, data: Expr, scales: dict, attrs: dict) -> Call:
     """A call with scales as attributes, or as operands of the dynamic form if one is an expression."""
     scales = {key: _item(scale) for key, scale in scales.items()}
-    if any(isinstance(scale, _Expr) for scale in scales.values()):
-        operands = [_constant(scale, "float64") for scale in scales.values()]
-        return _call(f"dyn.{name}", (data, *operands), **attrs)
-    return _call(name, (data,), **scales, **attrs)
+    if any(isinstance(scale, Expr) for scale in scales.values()):
+        operands = [constant(scale, "float64") for scale in scales.values()]
+        return call(f"dyn.{name}", (data, *operands), **attrs)
+    return call(name, (data,), **scales, **attrs)
 
 
 def _item(value: Any) -> Any:
-    return value.data.numpy().item() if isinstance(value, _Constant) else value
+    return value.data.numpy().item() if isinstance(value, Constant) else value
 
 
-@_documented("nn.dropout")
-def dropout(data: _Expr, rate: float = 0.5) -> _TupleGetItem:
+@documented("nn.dropout")
+def dropout(data: Expr, rate: float = 0.5) -> TupleGetItem:
     """The tensor with elements dropped while training; `data` when it runs here.
 
     Parameters
@@ -170,18 +168,18 @@ def dropout(data: _Expr, rate: float = 0.5) -> _TupleGetItem:
     rate : float
         The part that is dropped.
     """
-    return _results(_call("nn.dropout", (data,), rate=rate), 2)[0]
+    return results(call("nn.dropout", (data,), rate=rate), 2)[0]
 
 
-def _sparse(matrix: Any) -> List[_Expr]:
+def _sparse(matrix: Any) -> List[Expr]:
     """The operands of a sparse matrix: data, indices and indptr."""
     if hasattr(matrix, "indices"):
         return [matrix.data, matrix.indices, matrix.indptr]
     return [matrix[0], matrix[1], matrix[2]]
 
 
-@_documented("nn.sparse_dense")
-def sparse_dense(dense_mat: _Expr, sparse_mat: Any, sparse_lhs: bool = False) -> _Call:
+@documented("nn.sparse_dense")
+def sparse_dense(dense_mat: Expr, sparse_mat: Any, sparse_lhs: bool = False) -> Call:
     """The product of a dense matrix and a transposed sparse one.
 
     Parameters
@@ -193,11 +191,11 @@ def sparse_dense(dense_mat: _Expr, sparse_mat: Any, sparse_lhs: bool = False) ->
     sparse_lhs : bool
         Whether the sparse matrix is the left factor.
     """
-    return _call("nn.sparse_dense", (dense_mat, *_sparse(sparse_mat)), sparse_lhs=sparse_lhs)
+    return call("nn.sparse_dense", (dense_mat, *_sparse(sparse_mat)), sparse_lhs=sparse_lhs)
 
 
-@_documented("nn.sparse_transpose")
-def sparse_transpose(x: Any) -> _TupleWrapper:
+@documented("nn.sparse_transpose")
+def sparse_transpose(x: Any) -> TupleWrapper:
     """A square sparse matrix, transposed.
 
     Parameters
@@ -210,11 +208,11 @@ def sparse_transpose(x: Any) -> _TupleWrapper:
     result : TupleWrapper
         The data, the indices and the indptr of the transposed matrix.
     """
-    return _results(_call("nn.sparse_transpose", _sparse(x)), 3)
+    return results(call("nn.sparse_transpose", _sparse(x)), 3)
 
 
-@_documented("nn.sparse_add")
-def sparse_add(dense_mat: _Expr, sparse_mat: Any) -> _Call:
+@documented("nn.sparse_add")
+def sparse_add(dense_mat: Expr, sparse_mat: Any) -> Call:
     """The sum of a dense and a sparse matrix.
 
     Parameters
@@ -224,24 +222,83 @@ def sparse_add(dense_mat: _Expr, sparse_mat: Any) -> _Call:
     sparse_mat : tuple of three Exprs, or an object with `data`, `indices` and `indptr`
         The sparse matrix, in the format CSR.
     """
-    return _call("nn.sparse_add", (dense_mat, *_sparse(sparse_mat)))
+    return call("nn.sparse_add", (dense_mat, *_sparse(sparse_mat)))
 
 
-def global_max_pool1d(data: _Expr, layout: str = "NCW", out_layout: str = "") -> _Call:
+def global_max_pool1d(data: Expr, layout: str = "NCW", out_layout: str = "") -> Call:
     """The largest element along the axis `W` of `layout`, which stays with dimension 1."""
-    return _call("nn.adaptive_max_pool1d", (data,), output_size=[1], layout=layout, out_layout=out_layout)
+    return call("nn.adaptive_max_pool1d", (data,), output_size=[1], layout=layout, out_layout=out_layout)
 
 
-def global_avg_pool1d(data: _Expr, layout: str = "NCW", out_layout: str = "") -> _Call:
+def global_avg_pool1d(data: Expr, layout: str = "NCW", out_layout: str = "") -> Call:
     """The mean along the axis `W` of `layout`, which stays with dimension 1."""
-    return _call("nn.adaptive_avg_pool1d", (data,), output_size=[1], layout=layout, out_layout=out_layout)
+    return call("nn.adaptive_avg_pool1d", (data,), output_size=[1], layout=layout, out_layout=out_layout)
 
 
-def global_max_pool3d(data: _Expr, layout: str = "NCDHW", out_layout: str = "") -> _Call:
+def global_max_pool3d(data: Expr, layout: str = "NCDHW", out_layout: str = "") -> Call:
     """The largest element along the axes `D`, `H` and `W` of `layout`, which stay with dimension 1."""
-    return _call("nn.adaptive_max_pool3d", (data,), output_size=[1, 1, 1], layout=layout, out_layout=out_layout)
+    return call("nn.adaptive_max_pool3d", (data,), output_size=[1, 1, 1], layout=layout, out_layout=out_layout)
 
 
-def global_avg_pool3d(data: _Expr, layout: str = "NCDHW", out_layout: str = "") -> _Call:
+def global_avg_pool3d(data: Expr, layout: str = "NCDHW", out_layout: str = "") -> Call:
     """The mean along the axes `D`, `H` and `W` of `layout`, which stay with dimension 1."""
-    return _call("nn.adaptive_avg_pool3d", (data,), output_size=[1, 1, 1], layout=layout, out_layout=out_layout)
+    return call("nn.adaptive_avg_pool3d", (data,), output_size=[1, 1, 1], layout=layout, out_layout=out_layout)
+
+
+@documented("nn.max_pool2d_grad")
+def max_pool2d_grad(
+    out_grad: Expr,
+    data: Expr,
+    pool_size: Sequence[int] = (1, 1),
+    strides: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0),
+    layout: str = "NCHW",
+    out_layout: str = "",
+    ceil_mode: bool = False,
+) -> Call:
+    """The gradient of `max_pool2d` with respect to its operand.
+
+    Parameters
+    ----------
+    out_grad : Expr
+        The gradient with respect to the result.
+    data : Expr
+        The operand.
+
+    The other parameters are attributes of the operator.
+    """
+    attrs: Dict[str, Any] = {"pool_size": pool_size, "strides": strides, "padding": padding, "dilation": (1, 1)}
+    attrs.update(layout=layout, out_layout=out_layout, ceil_mode=ceil_mode)
+    return call("nn.max_pool2d_grad", (out_grad, data), **attrs)
+
+
+@documented("nn.avg_pool2d_grad")
+def avg_pool2d_grad(
+    out_grad: Expr,
+    data: Expr,
+    pool_size: Sequence[int] = (1, 1),
+    strides: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0),
+    layout: str = "NCHW",
+    out_layout: str = "",
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+) -> Call:
+    """The gradient of `avg_pool2d` with respect to its operand.
+
+    Parameters
+    ----------
+    out_grad : Expr
+        The gradient with respect to the result.
+    data : Expr
+        The operand.
+    count_include_pad : bool
+        Whether padding counts among the elements of a window.
+
+    The other parameters are attributes of the operator.
+    """
+    attrs: Dict[str, Any] = {"pool_size": pool_size, "strides": strides, "padding": padding, "dilation": (1, 1)}
+    attrs.update(layout=layout, out_layout=out_layout, ceil_mode=ceil_mode)
+    made = call("nn.avg_pool2d_grad", (out_grad, data), **attrs)
+    # TVM registers the attributes of `nn.max_pool2d` with the operator, but calls have those of `nn.avg_pool2d`.
+    return Call(made.op, made.args, make_node("relay.attrs.AvgPool2DAttrs", **attrs, count_include_pad=count_include_pad))

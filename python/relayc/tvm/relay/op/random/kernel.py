@@ -7,19 +7,17 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from ....runtime import ndarray as _nd
-from ...expr import Constant as _Constant
-from ...expr import Expr as _Expr
-from ...expr import Call as _Call
-from .._call import call as _call
-from .._constants import constant as _constant
-from .._documentation import documented as _documented
-from .._factory import define as _define
+from ....runtime import ndarray
+from ...expr import Call, Constant, Expr
+from .._call import call
+from .._constants import constant
+from .._documentation import documented
+from .._factory import define
 
-__all__ = [*_define("op.random.kernel", globals()), "normal", "threefry_key", "uniform"]
+__all__ = [*define("op.random.kernel", globals()), "normal", "threefry_key", "uniform"]
 
 
-def threefry_key(seed: int) -> _Constant:
+def threefry_key(seed: int) -> Constant:
     """A key of the generator Threefry.
 
     Parameters
@@ -34,13 +32,13 @@ def threefry_key(seed: int) -> _Constant:
     """
     words = np.frombuffer(seed.to_bytes(32, sys.byteorder), dtype="uint64")
     rest = np.array([0, 0, 0, 0, 1 << 63, 0], dtype="uint64")
-    return _Constant(_nd.array(np.concatenate((words, rest))))
+    return Constant(ndarray.array(np.concatenate((words, rest))))
 
 
-@_documented("random.uniform")
+@documented("random.uniform")
 def uniform(
-    key: _Expr, shape: Sequence[int], dtype: str = "float32", low: Any = 0.0, high: Any = 1.0
-) -> _Call:
+    key: Expr, shape: Sequence[int], dtype: str = "float32", low: Any = 0.0, high: Any = 1.0
+) -> Call:
     """Numbers evenly distributed between two bounds.
 
     Parameters
@@ -59,14 +57,14 @@ def uniform(
     result : Call
         The next key and the numbers.
     """
-    operands = (key, _constant(low, dtype), _constant(high, dtype))
-    return _call("random.uniform", operands, out_shape=shape, out_dtype=dtype)
+    operands = (key, constant(low, dtype), constant(high, dtype))
+    return call("random.uniform", operands, out_shape=shape, out_dtype=dtype)
 
 
-@_documented("random.normal")
+@documented("random.normal")
 def normal(
-    key: _Expr, shape: Sequence[int], dtype: str = "float32", mean: Any = 0.0, scale: Any = 1.0
-) -> _Call:
+    key: Expr, shape: Sequence[int], dtype: str = "float32", mean: Any = 0.0, scale: Any = 1.0
+) -> Call:
     """Numbers of a normal distribution.
 
     Parameters
@@ -85,5 +83,5 @@ def normal(
     result : Call
         The next key and the numbers.
     """
-    operands = (key, _constant(mean, dtype), _constant(scale, dtype))
-    return _call("random.normal", operands, out_shape=shape, out_dtype=dtype)
+    operands = (key, constant(mean, dtype), constant(scale, dtype))
+    return call("random.normal", operands, out_shape=shape, out_dtype=dtype)

@@ -1,5 +1,5 @@
 """Anchor boxes (`python/tvm/relay/op/vision/multibox.py`)."""
 
-from .._factory import define as _define
+from .._factory import define
 
-__all__ = _define("op.vision.multibox", globals())
+__all__ = define("op.vision.multibox", globals())

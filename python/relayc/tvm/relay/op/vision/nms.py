@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...expr import Expr as _Expr
-from ...expr import TupleWrapper as _TupleWrapper
-from .._call import call as _call
-from .._call import results as _results
-from .._constants import constant as _constant
-from .._documentation import documented as _documented
-from .._factory import define as _define
+from ...expr import Expr, TupleWrapper
+from .._call import call, results
+from .._constants import constant
+from .._documentation import documented
+from .._factory import define
 
 __all__ = [
-    *_define("op.vision.nms", globals()),
+    *define("op.vision.nms", globals()),
     "all_class_non_max_suppression",
     "get_valid_counts",
     "non_max_suppression",
 ]
 
 
-@_documented("vision.get_valid_counts")
-def get_valid_counts(data: _Expr, score_threshold: Any, id_index: int = 0, score_index: int = 1) -> _TupleWrapper:
+@documented("vision.get_valid_counts")
+def get_valid_counts(data: Expr, score_threshold: Any, id_index: int = 0, score_index: int = 1) -> TupleWrapper:
     """The boxes with a score above a threshold, moved to the front.
 
     Parameters
@@ -40,15 +38,15 @@ def get_valid_counts(data: _Expr, score_threshold: Any, id_index: int = 0, score
     result : TupleWrapper
         How many they are in each batch, the boxes, and where each was.
     """
-    operands = (data, _constant(score_threshold, "float32"))
-    return _results(_call("vision.get_valid_counts", operands, id_index=id_index, score_index=score_index), 3)
+    operands = (data, constant(score_threshold, "float32"))
+    return results(call("vision.get_valid_counts", operands, id_index=id_index, score_index=score_index), 3)
 
 
-@_documented("vision.non_max_suppression")
+@documented("vision.non_max_suppression")
 def non_max_suppression(
-    data: _Expr,
-    valid_count: _Expr,
-    indices: _Expr,
+    data: Expr,
+    valid_count: Expr,
+    indices: Expr,
     max_output_size: Any = -1,
     iou_threshold: Any = 0.5,
     force_suppress: bool = False,
@@ -77,8 +75,8 @@ def non_max_suppression(
     result : TupleWrapper or Call
         Where the boxes kept were, and how many they are, with `return_indices`; else the boxes.
     """
-    operands = (data, valid_count, indices, _constant(max_output_size, "int32"), _constant(iou_threshold, "float32"))
-    found = _call(
+    operands = (data, valid_count, indices, constant(max_output_size, "int32"), constant(iou_threshold, "float32"))
+    found = call(
         "vision.non_max_suppression",
         operands,
         force_suppress=force_suppress,
@@ -89,18 +87,18 @@ def non_max_suppression(
         return_indices=return_indices,
         invalid_to_bottom=invalid_to_bottom,
     )
-    return _results(found, 2) if return_indices else found
+    return results(found, 2) if return_indices else found
 
 
-@_documented("vision.all_class_non_max_suppression")
+@documented("vision.all_class_non_max_suppression")
 def all_class_non_max_suppression(
-    boxes: _Expr,
-    scores: _Expr,
+    boxes: Expr,
+    scores: Expr,
     max_output_boxes_per_class: Any = -1,
     iou_threshold: Any = -1.0,
     score_threshold: Any = -1.0,
     output_format: str = "onnx",
-) -> _TupleWrapper:
+) -> TupleWrapper:
     """The boxes of each class that overlap no better one too much.
 
     Parameters
@@ -124,9 +122,9 @@ def all_class_non_max_suppression(
     operands = (
         boxes,
         scores,
-        _constant(max_output_boxes_per_class, "int32"),
-        _constant(iou_threshold, "float32"),
-        _constant(score_threshold, "float32"),
+        constant(max_output_boxes_per_class, "int32"),
+        constant(iou_threshold, "float32"),
+        constant(score_threshold, "float32"),
     )
-    found = _call("vision.all_class_non_max_suppression", operands, output_format=output_format)
-    return _results(found, 2 if output_format == "onnx" else 3)
+    found = call("vision.all_class_non_max_suppression", operands, output_format=output_format)
+    return results(found, 2 if output_format == "onnx" else 3)

@@ -1,5 +1,5 @@
 """Regions of interest (`python/tvm/relay/op/vision/rcnn.py`)."""
 
-from .._factory import define as _define
+from .._factory import define
 
-__all__ = _define("op.vision.rcnn", globals())
+__all__ = define("op.vision.rcnn", globals())

@@ -1,5 +1,5 @@
 """Operators of YOLO (`python/tvm/relay/op/vision/yolo.py`)."""
 
-from .._factory import define as _define
+from .._factory import define
 
-__all__ = _define("op.vision.yolo", globals())
+__all__ = define("op.vision.yolo", globals())

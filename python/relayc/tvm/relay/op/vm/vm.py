@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...expr import Call as _Call
-from ...expr import Expr as _Expr
-from .._call import call as _call
-from .._documentation import documented as _documented
-from .._factory import define as _define
+from ...expr import Call, Expr
+from .._call import call
+from .._documentation import documented
+from .._factory import define
 
-__all__ = [*_define("op.vm.vm", globals()), "invoke_tvm_op", "shape_func", "shape_of"]
+__all__ = [*define("op.vm.vm", globals()), "invoke_tvm_op", "shape_func", "shape_of"]
 
 
-@_documented("vm.shape_of")
-def shape_of(expr: _Expr) -> _Call:
+@documented("vm.shape_of")
+def shape_of(expr: Expr) -> Call:
     """The shape of a tensor, as a vector of int64.
 
     Parameters
@@ -22,11 +21,11 @@ def shape_of(expr: _Expr) -> _Call:
     expr : Expr
         The tensor.
     """
-    return _call("vm.shape_of", (expr,), dtype="int64")
+    return call("vm.shape_of", (expr,), dtype="int64")
 
 
-@_documented("vm.invoke_tvm_op")
-def invoke_tvm_op(func: _Expr, inputs: _Expr, outputs: _Expr) -> _Call:
+@documented("vm.invoke_tvm_op")
+def invoke_tvm_op(func: Expr, inputs: Expr, outputs: Expr) -> Call:
     """Runs a primitive function on tensors, into tensors.
 
     Parameters
@@ -36,7 +35,7 @@ def invoke_tvm_op(func: _Expr, inputs: _Expr, outputs: _Expr) -> _Call:
     inputs, outputs : Expr
         Tuples of the tensors that it reads and writes.
     """
-    return _call("vm.invoke_tvm_op", (func, inputs, outputs))
+    return call("vm.invoke_tvm_op", (func, inputs, outputs))
 
 
 def shape_func(func: Any, inputs: Any, outputs: Any, is_inputs: Any) -> Any:

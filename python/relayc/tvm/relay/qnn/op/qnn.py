@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from ...expr import Call as _Call
-from ...expr import Expr as _Expr
-from ...expr import Tuple as _Tuple
-from ...expr import TupleWrapper as _TupleWrapper
-from ...expr import const as _const
-from ...op._call import call as _call
-from ...op._documentation import documented as _documented
-from ...op._factory import define as _define
+from ...expr import Call, Expr, Tuple, TupleWrapper, const
+from ...op._call import call
+from ...op._documentation import documented
+from ...op._factory import define
 from .config import RequantizeConfig, current_requantize_config, requantize_config
 
 __all__ = [
-    *_define("qnn.op.qnn", globals()),
+    *define("qnn.op.qnn", globals()),
     "RequantizeConfig",
     "batch_matmul",
     "concatenate",
@@ -29,10 +25,10 @@ __all__ = [
 _DTYPE_CODES = {"disable": 0, "int8": 1, "uint8": 2, "int32": 3}
 
 
-@_documented("qnn.simulated_quantize")
+@documented("qnn.simulated_quantize")
 def simulated_quantize(
-    data: _Expr, output_scale: _Expr, output_zero_point: _Expr, axis: int = -1, out_dtype: Any = "int8"
-) -> _Call:
+    data: Expr, output_scale: Expr, output_zero_point: Expr, axis: int = -1, out_dtype: Any = "int8"
+) -> Call:
     """The numbers that quantization would give, as floats.
 
     Parameters
@@ -47,13 +43,13 @@ def simulated_quantize(
         `"int8"`, `"uint8"`, `"int32"` or `"disable"`, or an expression for its number: 1, 2, 3 or 0.
     """
     operands = (data, _code(out_dtype), _vector(output_scale), _vector(output_zero_point))
-    return _call("qnn.simulated_quantize", operands, axis=axis)
+    return call("qnn.simulated_quantize", operands, axis=axis)
 
 
-@_documented("qnn.simulated_dequantize")
+@documented("qnn.simulated_dequantize")
 def simulated_dequantize(
-    data: _Expr, input_scale: _Expr, input_zero_point: _Expr, axis: int = -1, in_dtype: Any = "int8"
-) -> _Call:
+    data: Expr, input_scale: Expr, input_zero_point: Expr, axis: int = -1, in_dtype: Any = "int8"
+) -> Call:
     """The numbers that quantized ones stand for, which are floats here.
 
     Parameters
@@ -68,26 +64,26 @@ def simulated_dequantize(
         `"int8"`, `"uint8"`, `"int32"` or `"disable"`, or an expression for its number: 1, 2, 3 or 0.
     """
     operands = (data, _code(in_dtype), _vector(input_scale), _vector(input_zero_point))
-    return _call("qnn.simulated_dequantize", operands, axis=axis)
+    return call("qnn.simulated_dequantize", operands, axis=axis)
 
 
 def _code(dtype: Any) -> Any:
-    return _const(_DTYPE_CODES[dtype], dtype="int32") if isinstance(dtype, str) else dtype
+    return const(_DTYPE_CODES[dtype], dtype="int32") if isinstance(dtype, str) else dtype
 
 
-def _vector(value: _Expr) -> _Call:
-    return _call("reshape", (value,), newshape=[-1])
+def _vector(value: Expr) -> Call:
+    return call("reshape", (value,), newshape=[-1])
 
 
-@_documented("qnn.concatenate")
+@documented("qnn.concatenate")
 def concatenate(
     data: Any,
-    input_scales: Sequence[_Expr],
-    input_zero_points: Sequence[_Expr],
-    output_scale: _Expr,
-    output_zero_point: _Expr,
+    input_scales: Sequence[Expr],
+    input_zero_points: Sequence[Expr],
+    output_scale: Expr,
+    output_zero_point: Expr,
     axis: int,
-) -> _Call:
+) -> Call:
     """Quantized tensors one after the other along an axis.
 
     Parameters
@@ -107,25 +103,25 @@ def concatenate(
         If the axis is no integer.
     """
     if isinstance(data, (list, tuple)):
-        data = _Tuple(data)
-    elif isinstance(data, _TupleWrapper):
+        data = Tuple(data)
+    elif isinstance(data, TupleWrapper):
         data = data.tuple_value
     if not isinstance(axis, int):
         raise ValueError("For now, we only support integer axis")
-    scales, zero_points = _Tuple(list(input_scales)), _Tuple(list(input_zero_points))
-    return _call("qnn.concatenate", (data, scales, zero_points, output_scale, output_zero_point), axis=axis)
+    scales, zero_points = Tuple(list(input_scales)), Tuple(list(input_zero_points))
+    return call("qnn.concatenate", (data, scales, zero_points, output_scale, output_zero_point), axis=axis)
 
 
-@_documented("qnn.batch_matmul")
+@documented("qnn.batch_matmul")
 def batch_matmul(
-    x: _Expr,
-    y: _Expr,
-    x_zero_point: _Expr,
-    y_zero_point: _Expr,
-    x_scale: _Expr,
-    y_scale: _Expr,
+    x: Expr,
+    y: Expr,
+    x_zero_point: Expr,
+    y_zero_point: Expr,
+    x_scale: Expr,
+    y_scale: Expr,
     out_dtype: str = "int32",
-) -> _Call:
+) -> Call:
     """Products of quantized matrices, the second of each pair transposed.
 
     Parameters
@@ -138,4 +134,4 @@ def batch_matmul(
         The dtype of the result.
     """
     operands = (x, y, x_zero_point, y_zero_point, x_scale, y_scale)
-    return _call("qnn.batch_matmul", operands, out_dtype=out_dtype, transpose_a=False, transpose_b=True)
+    return call("qnn.batch_matmul", operands, out_dtype=out_dtype, transpose_a=False, transpose_b=True)
