@@ -32,6 +32,7 @@ from .runtime.ndarray import (
 )
 from .runtime.object import Object
 from . import ir, runtime, te, tir
-from .ir import IRModule, container
+from .ir import IRModule, container, instrument, transform
+from . import contrib, support, target
 
 __getattr__ = _refused.module_getattr(__name__)

@@ -38,3 +38,14 @@ def make_attrs(type_key: str, values: Mapping[str, Any]) -> Any:
     from .relay.op.op_attrs import make_attrs as make
 
     return make(type_key, values)
+
+
+def run_pass(module: Any, name: str, options: Mapping[str, Any]) -> Any:
+    """The module after a pass of `relayc passes`; nodes that it leaves as they are stay the same."""
+    from .ir.module import IRModule
+
+    if name == "infer-type":
+        functions, types = _native().infer_module(module)
+    else:
+        functions, types = _native().run_pass(module, name, dict(options))
+    return IRModule._from_nodes(functions, types, module.attrs)
