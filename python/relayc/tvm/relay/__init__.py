@@ -56,3 +56,10 @@ from .ty import (
 )
 from .type_functor import TypeFunctor, TypeMutator, TypeVisitor
 from . import analysis
+from . import op
+from .op import annotation, contrib, dyn, image, nn, random, vision
+from .op.algorithm import *
+from .op.reduce import *
+from .op.tensor import *
+from .op.transform import *
+from . import qnn
