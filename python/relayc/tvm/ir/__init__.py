@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import container
+from . import _test_attrs, container
 from .adt import Constructor, TypeData
 from .attrs import Attrs, DictAttrs, make_node
 from .base import (

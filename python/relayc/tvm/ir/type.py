@@ -83,6 +83,8 @@ class TypeVar(Type):
     _fields = {"name_hint": STR, "kind": INT, "span": NODE}
     _compared = ("kind",)
     _free_var = True
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     def __init__(self, name_hint: str, kind: int = TypeKind.Type) -> None:
         self.name_hint = name_hint
@@ -102,6 +104,8 @@ class GlobalTypeVar(Type):
     _fields = {"name_hint": STR, "kind": INT}
     _compared = ("name_hint",)
     _free_var = True
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     def __init__(self, name_hint: str, kind: int = TypeKind.AdtHandle) -> None:
         self.name_hint = name_hint
@@ -166,6 +170,8 @@ class IncompleteType(Type):
     _fields = {"kind": INT, "span": NODE}
     _compared = ("kind",)
     _free_var = True
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     def __init__(self, kind: int = TypeKind.Type) -> None:
         self.kind = TypeKind(kind)

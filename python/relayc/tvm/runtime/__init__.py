@@ -23,6 +23,7 @@ from .ndarray import (
     vulkan,
 )
 from .object import Object
+from .object_path import ObjectPath, ObjectPathPair
 from .object_generic import ObjectGeneric, ObjectTypes, const, convert, convert_to_object
 from .packed_func import PackedFunc
 from .params import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Dict, Optional, Tuple
 
-#: The kinds of fields: another node, or a value that JSON writes in place.
+#: The kinds of fields: another node, a string, a tensor, or a value that JSON writes in place.
 NODE, INT, FLOAT, BOOL, STR, DTYPE, NDARRAY = "node", "int", "float", "bool", "str", "dtype", "ndarray"
 
 

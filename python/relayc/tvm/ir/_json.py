@@ -1,0 +1,345 @@
+"""Nodes as JSON, in TVM's layout (`src/node/serialization.cc`). Nothing recurses.
+
+The text is a list of nodes; a field that is a node is the position of that node in the list. Shared nodes are
+written once, so sharing comes back.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from typing import Any, Callable, Dict, Iterable, List, Tuple
+
+from .._ffi.registry import OBJECTS
+from ..error import TVMError
+from ..runtime._dltensor import Bytes, load_tensor, save_tensor
+from ..runtime.container import Array, Map, ShapeTuple, String
+from ..runtime.ndarray import NDArray
+from ..runtime.object import BOOL, DTYPE, FLOAT, INT, NDARRAY, NODE, STR, Object
+from .attrs import Attrs, DictAttrs
+from .base import EnvFunc, SourceName
+from .module import IRModule
+from .op import Op
+
+_VERSION = "0.14.0"
+
+#: How a field of an attribute type is written, by the kind of its values; all others are nodes.
+_ATTR_KINDS = {"Int": INT, "Float": FLOAT, "Bool": BOOL, "StdStr": DTYPE, "DType": DTYPE}
+#: The kinds of fields that are nodes in JSON; a string is one as well.
+_NODES = (NODE, STR)
+
+
+def _attr_kinds(type_key: str) -> Dict[str, str]:
+    """The fields of attributes of operators and how they are written."""
+    from .. import _operators
+
+    if type_key == "attrs.TestAttrs":
+        return {"axis": INT, "name": NODE, "padding": NODE, "func": NODE}
+    fields = _operators.schemas().get(type_key)
+    if fields is None:
+        raise TVMError(f"Cannot find type {type_key}. Did you forget to register the node?")
+    return {field.name: _ATTR_KINDS.get(field.type, NODE) for field in fields}
+
+
+class _Entry:
+    """A node that is being written: what its JSON holds, and the nodes that it is made of."""
+
+    __slots__ = ("head", "kinds", "values", "keys", "data")
+
+    def __init__(self, head: Dict[str, Any]) -> None:
+        self.head = head
+        self.kinds: Dict[str, str] = {}
+        self.values: Dict[str, Any] = {}
+        self.keys: List[str] = []
+        self.data: List[Any] = []
+
+    def children(self) -> Iterable[Any]:
+        yield from (value for name, value in self.values.items() if self.kinds[name] in _NODES)
+        yield from self.data
+
+
+def _entry(node: Any) -> _Entry:
+    if isinstance(node, str):
+        return _Entry({"type_key": String._type_key, **_repr(str(node).encode())})
+    cls = type(node)
+    if cls is NDArray:
+        return _Entry({"type_key": cls._type_key, "repr_str": base64.b64encode(save_tensor(node)).decode()})
+    if cls in (Op, EnvFunc, SourceName):
+        return _Entry({"type_key": cls._type_key, **_repr(node.name.encode())})
+    if cls is ShapeTuple:
+        blob = struct.pack(f"<Q{len(node)}q", len(node), *node)
+        return _Entry({"type_key": cls._type_key, "repr_str": base64.b64encode(blob).decode()})
+    if cls is Array:
+        entry = _Entry({"type_key": cls._type_key})
+        entry.data = list(node)
+        return entry
+    if isinstance(node, Map):
+        return _map_entry(node)
+    entry = _Entry({"type_key": getattr(node, "type_key", None) or cls._type_key})
+    if cls is DictAttrs:
+        entry.kinds, entry.values = {"__dict__": NODE}, {"__dict__": Map(node._values)}
+    elif isinstance(node, Attrs):
+        entry.kinds, entry.values = _attr_kinds(node.type_key), node._values
+    elif isinstance(node, Object) and cls._type_key in OBJECTS:
+        entry.kinds, entry.values = cls._fields, {name: getattr(node, name, None) for name in cls._fields}
+    else:
+        raise TVMError(f"a {cls.__name__} cannot be written as JSON")
+    return entry
+
+
+def _map_entry(node: Map) -> _Entry:
+    entry = _Entry({"type_key": "Map"})
+    if all(isinstance(key, str) for key in node):
+        entry.keys = [str(key) for key in node]
+        entry.data = list(node.values())
+    else:
+        entry.data = [part for pair in node.items() for part in pair]
+    return entry
+
+
+def _repr(text: bytes) -> Dict[str, str]:
+    """Bytes as a field of a node: as they are if they can be printed."""
+    if not text:
+        return {}
+    if all(0x20 <= byte < 0x7F for byte in text):
+        return {"repr_str": text.decode()}
+    return {"repr_b64": base64.b64encode(struct.pack("<Q", len(text)) + text).decode()}
+
+
+def save_json(root: Any) -> str:
+    """The JSON of a node and all that it is made of."""
+    from ..runtime.object_generic import convert
+
+    root = convert(root)
+    kept: List[Any] = [None]  # keeps every node alive, so that no two have one address
+    index: Dict[int, int] = {id(None): 0}
+    entries: List[_Entry] = [_Entry({"type_key": ""})]
+    pending = [root]
+    while pending:
+        node = _as_node(pending.pop())
+        if id(node) in index:
+            continue
+        index[id(node)] = len(entries)
+        kept.append(node)
+        entry = _entry(node)
+        _settle(entry)
+        entries.append(entry)
+        pending += reversed(list(entry.children()))
+    tensors: List[str] = []
+    tensor_index: Dict[int, int] = {}
+    nodes = [_written(entry, index, tensors, tensor_index) for entry in entries]
+    graph = {
+        "root": index[id(root)],
+        "nodes": nodes,
+        "b64ndarrays": tensors,
+        "attrs": {"tvm_version": _VERSION},
+    }
+    return json.dumps(graph, indent=2)
+
+
+def _as_node(value: Any) -> Any:
+    from ..runtime.object_generic import convert
+
+    return value if isinstance(value, (Object, str)) or value is None else convert(value)
+
+
+def _settle(entry: _Entry) -> None:
+    """Turns Python's numbers and lists among the parts into nodes, once, so that positions are theirs."""
+    entry.data = [_as_node(value) for value in entry.data]
+    entry.values = {
+        name: _as_node(value) if entry.kinds[name] in _NODES else value for name, value in entry.values.items()
+    }
+
+
+def _written(
+    entry: _Entry, index: Dict[int, int], tensors: List[str], tensor_index: Dict[int, int]
+) -> Dict[str, Any]:
+    result = dict(entry.head)
+    attrs = {}
+    for name in sorted(entry.values):
+        value, kind = entry.values[name], entry.kinds[name]
+        if kind in _NODES:
+            attrs[name] = str(index[id(value)])
+        elif kind == NDARRAY:
+            if id(value) not in tensor_index:
+                tensor_index[id(value)] = len(tensors)
+                tensors.append(base64.b64encode(save_tensor(value)).decode())
+            attrs[name] = str(tensor_index[id(value)])
+        elif kind in (INT, BOOL):
+            attrs[name] = str(int(value))
+        elif kind == FLOAT:
+            attrs[name] = f"{float(value):.17g}"
+        else:
+            attrs[name] = str(value)
+    if attrs:
+        result["attrs"] = attrs
+    if entry.keys:
+        result["keys"] = entry.keys
+    if entry.data:
+        result["data"] = [index[id(value)] for value in entry.data]
+    return result
+
+
+def load_json(text: str) -> Any:
+    """The node that `save_json` or TVM from 0.6 on wrote. Raises TVMError for other text."""
+    from ._json_old import upgrade
+
+    try:
+        graph = json.loads(text)
+        nodes, root, blobs = graph["nodes"], graph["root"], graph.get("b64ndarrays", [])
+    except (ValueError, KeyError, TypeError) as error:
+        raise TVMError(f"the text is no JSON of nodes: {error}") from None
+    nodes = upgrade(nodes, graph.get("attrs", {}))
+    tensors = [load_tensor(Bytes(base64.b64decode(blob))) for blob in blobs]
+    try:
+        return _Loader(nodes, tensors).load(int(root))
+    except (IndexError, KeyError, ValueError, AttributeError) as error:
+        raise TVMError(f"the JSON is damaged: {type(error).__name__}: {error}") from None
+
+
+class _Loader:
+    """Makes all nodes empty first, then sets their plain fields, makes the containers, and sets the other fields."""
+
+    def __init__(self, nodes: List[Dict[str, Any]], tensors: List[NDArray]) -> None:
+        self.nodes = nodes
+        self.tensors = tensors
+        self.made: List[Any] = [_empty(node) for node in nodes]
+
+    def load(self, root: int) -> Any:
+        plain = [(node, made) for node, made in zip(self.nodes, self.made) if _has_fields(node, made)]
+        for node, made in plain:
+            self._set_fields(node, made, lambda kind: kind != NODE)
+        for position, node in enumerate(self.nodes):
+            if node["type_key"] in _CONTAINERS:
+                self._container(position)
+        for node, made in plain:
+            self._set_fields(node, made, lambda kind: kind == NODE)
+        for node, made in plain:
+            if isinstance(made, IRModule):
+                self._fill_module(node["attrs"], made)
+        return self.made[root]
+
+    def _fill_module(self, attrs: Dict[str, str], module: IRModule) -> None:
+        for var, func in self.made[int(attrs["functions"])].items():
+            module._set_function(var, func)
+        for header, data in self.made[int(attrs["type_definitions"])].items():
+            module._set_type(header, data)
+        module.attrs = self.made[int(attrs.get("attrs", 0))]
+
+    def _container(self, root: int) -> None:
+        """Makes a container, after those in it."""
+        pending = [root]
+        while pending:
+            position = pending[-1]
+            node = self.nodes[position]
+            if self.made[position] is not _UNMADE:
+                pending.pop()
+                continue
+            data = node.get("data", [])
+            missing = [i for i in data if self.made[i] is _UNMADE]
+            if missing:
+                if len(pending) > len(self.nodes):
+                    raise TVMError("Cyclic reference detected in JSON file")
+                pending += missing
+                continue
+            pending.pop()
+            values = [self.made[i] for i in data]
+            self.made[position] = _container_of(node, values)
+
+    def _set_fields(self, node: Dict[str, Any], made: Any, wanted: Callable[[str], bool]) -> None:
+        attrs = node.get("attrs", {})
+        if isinstance(made, IRModule):
+            return
+        if isinstance(made, DictAttrs):
+            if wanted(NODE):
+                made._values = {str(key): value for key, value in self.made[int(attrs["__dict__"])].items()}
+            return
+        of_attrs = isinstance(made, Attrs)
+        for name, kind in (_attr_kinds(made.type_key) if of_attrs else type(made)._fields).items():
+            if name in attrs and wanted(kind):
+                value = self._value(kind, attrs[name])
+                if of_attrs:
+                    made._values[name] = value
+                else:
+                    setattr(made, name, value)
+
+    def _value(self, kind: str, text: str) -> Any:
+        if kind == NODE:
+            return self.made[int(text)]
+        if kind == STR:
+            return str(self.made[int(text)])
+        if kind == NDARRAY:
+            return self.tensors[int(text)]
+        if kind == INT:
+            return int(text)
+        if kind == BOOL:
+            return bool(int(text))
+        return float(text) if kind == FLOAT else text
+
+
+class _Unmade:
+    """The place of a container that is not made yet."""
+
+
+_UNMADE = _Unmade()
+_CONTAINERS = ("Array", "Map")
+
+
+def _empty(node: Dict[str, Any]) -> Any:
+    """A node without its fields; a whole one where text says all of it."""
+    key = node["type_key"]
+    if not key:
+        return None
+    if key in _CONTAINERS:
+        return _UNMADE
+    if key in _FROM_TEXT:
+        return _FROM_TEXT[key](_text_of(node))
+    if key == IRModule._type_key:
+        return IRModule()
+    if key == "DictAttrs":
+        return DictAttrs()
+    if key.startswith(("relay.attrs.", "attrs.")):
+        from .._native import make_attrs
+
+        return make_attrs(key, {})
+    cls = OBJECTS.get(key)
+    if cls is None:
+        raise TVMError(f"Cannot find type {key}. Did you forget to register the node?")
+    return object.__new__(cls)
+
+
+def _text_of(node: Dict[str, Any]) -> str:
+    if "repr_b64" in node:
+        return base64.b64decode(node["repr_b64"])[8:].decode()
+    return node.get("repr_str", "")
+
+
+def _shape_of(text: str) -> ShapeTuple:
+    source = Bytes(base64.b64decode(text))
+    (length,) = source.unpack("<Q")
+    return ShapeTuple(source.unpack(f"<{length}q"))
+
+
+#: How nodes are made that text says all of.
+_FROM_TEXT: Dict[str, Callable[[str], Any]] = {
+    String._type_key: String,
+    Op._type_key: Op.get,
+    EnvFunc._type_key: EnvFunc.get,
+    SourceName._type_key: SourceName,
+    NDArray._type_key: lambda text: load_tensor(Bytes(base64.b64decode(text))),
+    ShapeTuple._type_key: _shape_of,
+}
+
+
+def _has_fields(node: Dict[str, Any], made: Any) -> bool:
+    return made is not None and made is not _UNMADE and node["type_key"] not in _FROM_TEXT
+
+
+def _container_of(node: Dict[str, Any], values: List[Any]) -> Any:
+    if node["type_key"] == "Array":
+        return Array(values)
+    keys = node.get("keys")
+    pairs: Iterable[Tuple[Any, Any]] = zip(values[::2], values[1::2]) if keys is None else zip(keys, values)
+    return Map(pairs)
+
