@@ -129,13 +129,10 @@ def save_json(root: Any) -> str:
     tensors: List[str] = []
     tensor_index: Dict[int, int] = {}
     nodes = [_written(entry, index, tensors, tensor_index) for entry in entries]
-    graph = {
-        "root": index[id(root)],
-        "nodes": nodes,
-        "b64ndarrays": tensors,
-        "attrs": {"tvm_version": _VERSION},
-    }
-    return json.dumps(graph, indent=2)
+    graph = {"root": index[id(root)], "b64ndarrays": tensors, "attrs": {"tvm_version": _VERSION}}
+    # A node a line: legible, and as fast as without lines.
+    lines = ",\n    ".join(map(json.dumps, nodes))
+    return f'{{"nodes": [\n    {lines}],\n  {json.dumps(graph)[1:]}'
 
 
 def _as_node(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._refused import module_getattr
 from . import adt, base, debug, expr, expr_functor, function, loops, param_dict, scope_builder, ty, type_functor
 from .adt import (
     Clause,
@@ -63,3 +64,38 @@ from .op.reduce import *
 from .op.tensor import *
 from .op.transform import *
 from . import qnn
+from . import prelude, transform
+from .prelude import Prelude
+from .transform import build_config
+
+
+#: What compiles and runs programs, and what reads other formats: loaded when it is first asked for.
+_LATER = {
+    "backend": ("backend", None),
+    "build": ("build_module", "build"),
+    "build_module": ("build_module", None),
+    "create_executor": ("build_module", "create_executor"),
+    "data_dep_optimization": ("data_dep_optimization", None),
+    "dataflow_pattern": ("dataflow_pattern", None),
+    "frontend": ("frontend", None),
+    "optimize": ("build_module", "optimize"),
+    "quantize": ("quantize", None),
+    "testing": ("testing", None),
+    "vm": ("backend.vm", None),
+}
+
+
+def __getattr__(name: str) -> object:
+    import importlib
+
+    if name not in _LATER:
+        return _refused(name)
+    module, attribute = _LATER[name]
+    found: object = importlib.import_module(f"{__name__}.{module}")
+    if attribute is not None:
+        found = getattr(found, attribute)
+    globals()[name] = found
+    return found
+
+
+_refused = module_getattr(__name__)
