@@ -218,9 +218,9 @@ class _Loader:
         return self.made[root]
 
     def _fill_module(self, attrs: Dict[str, str], module: IRModule) -> None:
-        for var, func in self.made[int(attrs["functions"])].items():
+        for var, func in (self.made[int(attrs["functions"])] or Map()).items():
             module._set_function(var, func)
-        for header, data in self.made[int(attrs["type_definitions"])].items():
+        for header, data in (self.made[int(attrs["type_definitions"])] or Map()).items():
             module._set_type(header, data)
         module.attrs = self.made[int(attrs.get("attrs", 0))]
 

@@ -9,7 +9,7 @@ from ..runtime.container import Array
 from ..runtime.object import NODE, Object
 
 #: Fields that are no part of the program that a node describes.
-_BESIDE = frozenset({"span", "virtual_device_", "_checked_type_", "vid", "attrs"})
+_BESIDE = frozenset({"span", "virtual_device_", "_checked_type_", "vid", "attrs", "op_type", "arguments"})
 
 
 @functools.lru_cache(maxsize=None)

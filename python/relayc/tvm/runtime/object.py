@@ -6,7 +6,7 @@ them decide structural equality (`SEqualReduce`). Comparison, hashes and JSON ar
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Dict, Optional, Tuple
+from typing import Any, ClassVar, Dict, Tuple
 
 #: The kinds of fields: another node, a string, a tensor, or a value that JSON writes in place.
 NODE, INT, FLOAT, BOOL, STR, DTYPE, NDARRAY = "node", "int", "float", "bool", "str", "dtype", "ndarray"
@@ -15,8 +15,8 @@ NODE, INT, FLOAT, BOOL, STR, DTYPE, NDARRAY = "node", "int", "float", "bool", "s
 class Object:
     """The root of all nodes. Nodes are equal if they are the same node, unless their class says more."""
 
-    #: What the native module takes the node for.
-    _kind: ClassVar[Optional[str]] = None
+    #: What the native module takes the node for; set by the classes that it knows.
+    _kind: ClassVar[str]
     #: TVM's name of the class, as in JSON.
     _type_key: ClassVar[str] = "runtime.Object"
     #: The fields and their kinds.
