@@ -12,7 +12,8 @@ use relayc_driver::{Dialect, Phase, ReadOptions, check_text_as};
 use relayc_weights::Named;
 
 /// Reads an ONNX model (`kind` is "onnx") or the JSON of an MXNet symbol ("mxnet") as a program with its weights by the names of its
-/// parameters. `shapes` are texts such as `data=1,3,224,224`; `weights` are arrays by name, for MXNet.
+/// parameters, and the model's names of the inputs by the names of their parameters. `shapes` are texts such as `data=1,3,224,224`;
+/// `weights` are arrays by name, for MXNet.
 ///
 /// Errors: RelayError for a model that cannot be imported.
 #[pyfunction]
@@ -24,7 +25,7 @@ pub(crate) fn import_model<'py>(
     name: &str,
     shapes: Vec<String>,
     weights: Option<&Bound<'py, PyDict>>,
-) -> PyResult<(Module, Bound<'py, PyDict>)> {
+) -> PyResult<(Module, Bound<'py, PyDict>, Bound<'py, PyDict>)> {
     let mut sources = Sources::new();
     let model = match kind {
         "onnx" => read_onnx(name, data, &shapes, &mut sources),
@@ -40,7 +41,11 @@ pub(crate) fn import_model<'py>(
     for (name, tensor) in model.weights {
         weights.set_item(name, NativeTensor { tensor })?;
     }
-    Ok((Module::new(program), weights))
+    let inputs = PyDict::new(py);
+    for (ours, theirs) in model.inputs {
+        inputs.set_item(ours, theirs)?;
+    }
+    Ok((Module::new(program), weights, inputs))
 }
 
 fn named(weights: Option<&Bound<'_, PyDict>>) -> PyResult<Named> {

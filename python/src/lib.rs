@@ -6,6 +6,7 @@ mod import;
 mod module;
 mod nodes;
 mod operators;
+mod zoo;
 
 use pyo3::prelude::*;
 
@@ -20,6 +21,7 @@ fn _relayc(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(nodes::native_of, module)?)?;
     module.add_function(wrap_pyfunction!(import::import_model, module)?)?;
     module.add_function(wrap_pyfunction!(nodes::tensor_of, module)?)?;
+    module.add_function(wrap_pyfunction!(zoo::network, module)?)?;
     module.add_class::<module::Module>()?;
     module.add_class::<bridge::tensors::NativeTensor>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))

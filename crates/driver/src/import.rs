@@ -155,7 +155,8 @@ pub struct Model {
     pub text: String,
     /// By the names of its parameters.
     pub weights: Named,
-    pub(crate) inputs: Vec<String>,
+    /// The inputs, in order: the name of the parameter, and that of the model.
+    pub inputs: Vec<(String, String)>,
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -194,8 +195,7 @@ fn model(
         return Err(listing.refusals(doubtful));
     }
     let text = printed(&mut made, &|span| listing.name_at(span).map(str::to_owned))?;
-    let inputs = made.inputs.into_iter().map(|(ours, _)| ours).collect();
-    Ok(Model { text, weights: made.weights, inputs, warnings: made.warnings })
+    Ok(Model { text, weights: made.weights, inputs: made.inputs, warnings: made.warnings })
 }
 
 /// Infers and prints the program.

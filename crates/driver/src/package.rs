@@ -40,7 +40,7 @@ pub(super) fn open(path: &Path, sources: &mut Sources) -> Result<Option<Package>
         let bytes = sys::read_file(path, sys::MODEL_LIMIT).map_err(one)?;
         let model = super::import::read_onnx(&name, bytes, &[], sources)?;
         let file = sources.add(format!("{name}:program"), model.text);
-        let inputs = Some(model.inputs.into_iter().collect());
+        let inputs = Some(model.inputs.into_iter().map(|(ours, _)| ours).collect());
         return Ok(Some(Package { file, name, weights: model.weights, inputs, warnings: model.warnings }));
     }
     let Ok(file) = sys::open_file(path, sys::DATA_LIMIT) else { return Ok(None) };

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple
 
 
 def _native() -> Any:
@@ -49,3 +49,21 @@ def run_pass(module: Any, name: str, options: Mapping[str, Any]) -> Any:
     else:
         functions, types = _native().run_pass(module, name, dict(options))
     return IRModule._from_nodes(functions, types, module.attrs)
+
+
+def network(name: str, flags: Sequence[str]) -> Any:
+    """The function of a network of `relayc model`, from its flags. Raises ValueError for those that are wrong."""
+    functions, _ = _native().network(name, list(flags)).nodes()
+    return next(iter(functions.values()))
+
+
+def import_model(
+    data: bytes, kind: str, shapes: Sequence[str], weights: Optional[Mapping[str, Any]] = None
+) -> Tuple[Any, Dict[str, Any], Dict[str, str]]:
+    """The module of a model ("onnx", "mxnet"), its weights, and the model's names of inputs by the names of parameters."""
+    from .ir.module import IRModule
+
+    module, arrays, inputs = _native().import_model(
+        data, kind, shapes=list(shapes), weights=None if weights is None else dict(weights)
+    )
+    return IRModule._from_nodes(*module.nodes()), arrays, inputs
