@@ -1,11 +1,21 @@
 //! The native module of the Python package `relayc`.
 
+mod arrays;
 mod bridge;
+mod compile;
+mod engines;
 mod error;
+mod executable;
 mod import;
 mod module;
 mod nodes;
 mod operators;
+mod profile;
+mod signals;
+mod signature;
+mod subgraphs;
+mod values;
+mod weights;
 mod zoo;
 
 use pyo3::prelude::*;
@@ -24,5 +34,9 @@ fn _relayc(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(zoo::network, module)?)?;
     module.add_class::<module::Module>()?;
     module.add_class::<bridge::tensors::NativeTensor>()?;
+    signals::register(module)?;
+    executable::register(module)?;
+    values::register(module)?;
+    weights::register(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

@@ -115,7 +115,7 @@ pub fn prepare_with(
 
 /// The module of a program with the sizes of the arguments, which tell what no operand of a subgraph may. Errors: those of
 /// [`sized`].
-pub(crate) fn with_sizes(program: &Program, entry: &str, args: Option<&[Bound]>) -> Result<Module, Box<Diagnostic>> {
+pub fn with_sizes(program: &Program, entry: &str, args: Option<&[Bound]>) -> Result<Module, Box<Diagnostic>> {
     let found = run::entry(&program.module, entry).ok();
     let sized = found.zip(args).map_or(Ok(None), |(found, args)| sized(&program.module, found.callee(&program.module), args));
     Ok(sized?.unwrap_or_else(|| program.module.clone()))
@@ -481,7 +481,7 @@ impl PartialProgram {
     }
 
     /// The operators without a kernel in the code compiled by now, each once.
-    pub(crate) fn fallbacks(&self) -> Vec<&'static str> {
+    pub fn fallbacks(&self) -> Vec<&'static str> {
         self.said().without_kernel
     }
 

@@ -1,19 +1,19 @@
 //! Runs of an artifact one after the other, on the caller's buffers.
 
-use super::{Ready, failed};
+use super::{OpenSizes, Ready, failed};
 use crate::compile::Isa;
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_exec::aot::describe::Port;
+use relayc_exec::aot::describe::{Port, Size};
 use relayc_exec::aot::mapped::MappedSession;
 use relayc_ir::types::DType;
 use std::sync::Arc;
 
-/// An input of an artifact.
+/// An input or output of an artifact.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ArtifactPort {
     pub name: String,
     pub dtype: DType,
-    /// The extent of each axis: a number, the name of a size, or `?`.
+    /// The extent of each axis: a number, the name of a size, or `?` for one that a run decides.
     pub dims: Vec<String>,
 }
 
@@ -31,20 +31,30 @@ pub struct ArtifactOutput<'a> {
 }
 
 impl Ready {
-    /// The inputs of a run, in order.
-    pub fn inputs(&self) -> Vec<ArtifactPort> {
-        let sizes = &self.description.sizes;
-        let open = super::OpenSizes::of(sizes);
-        let port = |(at, port): (usize, &Port)| {
-            let texts = open.dims(|size| &size.inputs[at]).iter().map(ToString::to_string).collect();
-            Some(ArtifactPort { name: port.name.clone(), dtype: DType::parse(&port.dtype)?, dims: texts })
-        };
-        sizes[0].inputs.iter().enumerate().filter_map(port).collect()
+    /// The function that the artifact computes.
+    pub fn entry(&self) -> &str {
+        &self.description.entry
     }
 
-    /// The names of the outputs, in order.
-    pub fn output_names(&self) -> Vec<String> {
-        self.description.sizes[0].outputs.iter().map(|port| port.name.clone()).collect()
+    /// The inputs of a run, in order.
+    pub fn inputs(&self) -> Vec<ArtifactPort> {
+        self.ports(|size| &size.inputs)
+    }
+
+    /// The outputs of a run, in order.
+    pub fn outputs(&self) -> Vec<ArtifactPort> {
+        self.ports(|size| &size.outputs)
+    }
+
+    fn ports(&self, of: fn(&Size) -> &Vec<Port>) -> Vec<ArtifactPort> {
+        let sizes = &self.description.sizes;
+        let open = OpenSizes::of(sizes);
+        let port = |(at, port): (usize, &Port)| {
+            let dims = open.dims(|size| &of(size)[at]);
+            let dims = dims.iter().map(|dim| if port.is_open { "?".to_owned() } else { dim.to_string() }).collect();
+            Some(ArtifactPort { name: port.name.clone(), dtype: DType::parse(&port.dtype)?, dims })
+        };
+        of(&sizes[0]).iter().enumerate().filter_map(port).collect()
     }
 
     /// The program that the artifact was built from.

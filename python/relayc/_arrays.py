@@ -1,0 +1,106 @@
+"""Arrays of NumPy from other objects, for the inputs and outputs of runs.
+
+The native side takes arrays that are in order, aligned and native by itself. Everything else comes here: other arrays are copied,
+objects of the buffer protocol, DLPack and `__array__` are seen as arrays, numbers and lists become arrays of the wanted element type.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+# The element type that NumPy does not have, and how arrays hold it.
+BFLOAT16 = "bfloat16"
+
+
+def dtype_name(array: np.ndarray) -> str:
+    """Relay's name of the element type of an array."""
+    dtype = array.dtype
+    if dtype.kind == "V" and dtype.itemsize == 2 and dtype.names is None:
+        return BFLOAT16
+    return str(dtype.newbyteorder("="))
+
+
+def as_array(value: Any, name: str, dtype: str) -> np.ndarray:
+    """The value of input `name` as an array of `dtype` that is in order, aligned and native; of any element type if `dtype` is empty.
+
+    An array, or what shares memory with one, must have the element type. Numbers and lists of them are converted if no value
+    changes but by rounding. Errors: TypeError.
+    """
+    if isinstance(value, np.ndarray) or np.isscalar(value) and isinstance(value, np.generic):
+        array = np.asarray(value)
+    elif isinstance(value, (bool, int, float, list, tuple)):
+        return _of_numbers(value, name, dtype)
+    else:
+        array = _shared(value, name)
+    if array.dtype == object:
+        raise TypeError(f"`{name}`: expected an array of {dtype or 'numbers'}, found {_kind(value)}")
+    if dtype and not _has(array, dtype):
+        raise TypeError(
+            f"`{name}`: expected an array of {dtype}, found {dtype_name(array)}; convert it: array.astype(\"{dtype}\")"
+        )
+    shape = array.shape
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    # Of a scalar, `ascontiguousarray` would make a vector.
+    return np.require(native, requirements=["C", "A"]).reshape(shape)
+
+
+def view(value: Any, name: str) -> np.ndarray:
+    """An array in the memory of another object, for output `name`. Errors: TypeError if there is no such memory."""
+    if isinstance(value, (bool, int, float, list, tuple)) or value is None:
+        raise TypeError(f"output `{name}`: expected an array to write into, found {_kind(value)}")
+    return _shared(value, f"output {name}")
+
+
+def _shared(value: Any, name: str) -> np.ndarray:
+    """An array that shares the memory of an object."""
+    try:
+        buffer = memoryview(value)
+    except TypeError:
+        pass
+    else:
+        return np.asarray(buffer)
+    if hasattr(value, "__dlpack__"):
+        # Tensors on other devices, and those that record gradients, have no array; they say what to do.
+        if hasattr(value, "__array__"):
+            try:
+                return np.asarray(value)
+            except (TypeError, RuntimeError, BufferError) as error:
+                raise TypeError(f"`{name}`: {error}") from error
+        try:
+            return np.from_dlpack(value)
+        except (TypeError, RuntimeError, BufferError) as error:
+            raise TypeError(f"`{name}`: {error}") from error
+    if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+        return np.asarray(value)
+    raise TypeError(f"`{name}`: expected an array, found {_kind(value)}")
+
+
+def _of_numbers(value: Any, name: str, dtype: str) -> np.ndarray:
+    try:
+        found = np.asarray(value)
+    except ValueError as error:
+        raise TypeError(f"`{name}`: {error}") from error
+    if found.dtype.kind not in "biuf" and found.size:
+        raise TypeError(f"`{name}`: expected numbers, found {_kind(value)}")
+    if not dtype:
+        return found
+    if dtype == BFLOAT16:
+        raise TypeError(f"`{name}`: NumPy has no {BFLOAT16}: give an array of 16-bit numbers, or of ml_dtypes.bfloat16")
+    wanted = np.dtype(dtype)
+    exact = wanted.kind in "biu" and found.dtype.kind in "biuf"
+    converted = found.astype(wanted)
+    if exact and not np.array_equal(converted.astype(found.dtype), found):
+        raise TypeError(f"`{name}`: the numbers are not all {dtype}")
+    return converted
+
+
+def _has(array: np.ndarray, dtype: str) -> bool:
+    if dtype == BFLOAT16:
+        return array.dtype.itemsize == 2 and array.dtype.kind in "Vu"
+    return dtype_name(array) == dtype
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__

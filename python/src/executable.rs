@@ -1,0 +1,350 @@
+//! `Executable`: a compiled program that is called with arrays of NumPy.
+
+use crate::arrays::Port;
+use crate::compile::{How, Made};
+use crate::engines::{Call, Engine};
+use crate::error::{raised, said};
+use crate::module::Module;
+use crate::profile;
+use crate::signals::{Idle, PerProcess, with_threads};
+use crate::signature::{Nest, Param, Signature};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use relayc_engine::artifact::{self, Ready};
+use relayc_engine::build::{self, Request};
+use relayc_engine::compile::Settings;
+use relayc_engine::library::Error;
+use relayc_engine::measure::Times;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A compiled program: call it with arrays, by position or by name.
+///
+/// Arrays that are C-contiguous, aligned and native are read and written in place; others are copied once as inputs, and refused as
+/// outputs. Any number of threads may call it at one time. It pickles as program, options and weights, or as the path of its artifact,
+/// and is compiled where it is unpickled; a process that is forked may go on using it.
+#[pyclass(frozen, module = "relayc._relayc")]
+pub(crate) struct Executable {
+    signature: Signature,
+    engine: PerProcess<Engine>,
+    source: Source,
+}
+
+/// What an executable is made from.
+enum Source {
+    Program(Arc<Made>),
+    Artifact { ready: Arc<Ready>, path: String, how: How },
+}
+
+impl Source {
+    fn how(&self) -> &How {
+        match self {
+            Source::Program(made) => &made.how,
+            Source::Artifact { how, .. } => how,
+        }
+    }
+
+    fn engine(&self, py: Python<'_>, signature: &Signature) -> PyResult<Engine> {
+        match self {
+            Source::Program(made) => made.engine(py, signature),
+            Source::Artifact { ready, how, .. } => {
+                Ok(Engine::Artifact { ready: ready.clone(), threads: how.threads, isa: how.isa(), idle: Idle::default() })
+            }
+        }
+    }
+}
+
+/// An input or output: its name, element type and shape.
+#[pyclass(frozen, module = "relayc._relayc", name = "Port")]
+pub(crate) struct PyPort {
+    /// The parameter without `%`, `out` for the result; fields of tuples are `name.0`, `name.1`.
+    #[pyo3(get)]
+    name: String,
+    /// TVM's name of the element type.
+    #[pyo3(get)]
+    dtype: String,
+    /// The extent of each axis: a number, or the text of an open dimension.
+    #[pyo3(get)]
+    shape: Py<PyTuple>,
+}
+
+#[pymethods]
+impl PyPort {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("Port(name={:?}, dtype={:?}, shape={})", self.name, self.dtype, self.shape.bind(py).repr()?))
+    }
+}
+
+fn shown(py: Python<'_>, port: &Port) -> PyResult<PyPort> {
+    let dims = port.dims.iter().zip(&port.texts).map(|(dim, text)| match dim {
+        Some(n) => Ok(n.into_pyobject(py)?.into_any()),
+        None => Ok(text.into_pyobject(py)?.into_any()),
+    });
+    let shape = PyTuple::new(py, dims.collect::<PyResult<Vec<_>>>()?)?.unbind();
+    Ok(PyPort { name: port.name.clone(), dtype: port.dtype.to_string(), shape })
+}
+
+impl Executable {
+    fn new(py: Python<'_>, made: Made) -> PyResult<Executable> {
+        let made = Arc::new(made);
+        let signature = made.signature(py)?;
+        let engine = made.engine(py, &signature)?;
+        Ok(Executable { signature, engine: PerProcess::new(engine), source: Source::Program(made) })
+    }
+
+    fn engine(&self, py: Python<'_>) -> PyResult<Arc<Engine>> {
+        self.engine.get(|| self.source.engine(py, &self.signature))
+    }
+
+    fn made(&self, what: &str) -> PyResult<&Arc<Made>> {
+        match &self.source {
+            Source::Program(made) => Ok(made),
+            Source::Artifact { path, .. } => Err(PyTypeError::new_err(format!(
+                "`{path}` is compiled already: {what} needs the program, which `relayc.load` reads"
+            ))),
+        }
+    }
+}
+
+#[pymethods]
+impl Executable {
+    /// Runs once. Returns the result: an array, or a tuple as the program's result is one.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let inputs = self.signature.bind(args, kwargs)?;
+        let call = Call { signature: &self.signature, inputs: &inputs, outputs: None };
+        let arrays = self.engine(py)?.run(py, &call)?;
+        self.signature.result.assemble(py, &mut arrays.into_iter())
+    }
+
+    /// Runs once and writes the result into `outputs`: an array, or a tuple as the program's result is one.
+    #[pyo3(signature = (outputs, *args, **kwargs))]
+    fn run_into<'py>(
+        &self,
+        py: Python<'py>,
+        outputs: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<()> {
+        let outputs = Some(self.signature.given(outputs)?);
+        let inputs = self.signature.bind(args, kwargs)?;
+        self.engine(py)?.run(py, &Call { signature: &self.signature, inputs: &inputs, outputs })?;
+        Ok(())
+    }
+
+    /// The tensors that a call takes, in order.
+    #[getter]
+    fn inputs(&self, py: Python<'_>) -> PyResult<Vec<PyPort>> {
+        self.signature.inputs.iter().map(|port| shown(py, port)).collect()
+    }
+
+    /// The tensors that a call gives, in order.
+    #[getter]
+    fn outputs(&self, py: Python<'_>) -> PyResult<Vec<PyPort>> {
+        self.signature.outputs.iter().map(|port| shown(py, port)).collect()
+    }
+
+    /// The names of the parameters, in order.
+    #[getter]
+    fn parameters(&self) -> Vec<&str> {
+        self.signature.params.iter().map(|param| param.name.as_str()).collect()
+    }
+
+    /// The options it was compiled with.
+    #[getter]
+    fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let how = self.source.how();
+        let dict = PyDict::new(py);
+        dict.set_item("entry", &how.entry)?;
+        dict.set_item("threads", how.threads)?;
+        dict.set_item("accuracy", how.accuracy_name())?;
+        dict.set_item("target", how.target_name())?;
+        dict.set_item("level", how.level)?;
+        dict.set_item("sizes", how.sizes)?;
+        Ok(dict)
+    }
+
+    /// The operators without a kernel, which are evaluated as the interpreter does; of subgraphs, those compiled by now.
+    #[getter]
+    fn fallbacks(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
+        Ok(self.engine(py)?.fallbacks())
+    }
+
+    /// The milliseconds of single runs, ascending, after a warm-up. They do not include what a call from Python adds.
+    #[pyo3(signature = (args, kwargs, *, seconds, warmup))]
+    fn _times<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+        seconds: f64,
+        warmup: f64,
+    ) -> PyResult<Vec<f64>> {
+        let [seconds, warmup] = [seconds, warmup].map(|time| {
+            Duration::try_from_secs_f64(time)
+                .map_err(|error| PyValueError::new_err(format!("{time} is no number of seconds: {error}")))
+        });
+        let inputs = self.signature.bind(args, kwargs)?;
+        let call = Call { signature: &self.signature, inputs: &inputs, outputs: None };
+        let engine = self.engine(py)?;
+        let room = engine.run(py, &call)?;
+        let times = engine.times(py, &call, &room, (warmup?, seconds?))?;
+        let times = Times::of(times);
+        let last = times.count().saturating_sub(1).max(1) as f64;
+        Ok((0..times.count()).map(|at| times.at(at as f64 / last)).collect())
+    }
+
+    /// The time of each group of operators, as a table and as JSON of `relayc.profile/1`.
+    #[pyo3(signature = (args, kwargs, *, seconds))]
+    fn _profile<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+        seconds: f64,
+    ) -> PyResult<(String, String)> {
+        let made = self.made("a profile")?;
+        let inputs = self.signature.bind(args, kwargs)?;
+        let call = Call { signature: &self.signature, inputs: &inputs, outputs: None };
+        profile::of(py, made, &call.values()?, seconds)
+    }
+
+    /// The bytes of a shared object for machines of the targets, with its weights inside.
+    fn _artifact<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        targets: Vec<String>,
+        sizes: Vec<String>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let made = self.made("another artifact")?;
+        let bytes = with_threads(py, || artifact_of(made, name, &targets, sizes))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// The text of the program; that of an artifact is the text it was built from.
+    #[getter]
+    fn text(&self) -> String {
+        match &self.source {
+            Source::Program(made) => made.text_and_weights().0,
+            Source::Artifact { ready, .. } => ready.source().to_owned(),
+        }
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let native = py.import("relayc._relayc")?;
+        let how = self.source.how();
+        match &self.source {
+            Source::Program(made) => {
+                let (text, weights) = with_threads(py, || made.text_and_weights());
+                let options = (&how.entry, how.threads, how.accuracy_name(), how.target_name(), how.level, how.sizes);
+                let args = ("program", text, PyBytes::new(py, &weights), options).into_pyobject(py)?;
+                Ok((native.getattr("compile_text")?, args))
+            }
+            Source::Artifact { path, .. } => {
+                let args = (path, how.threads, how.target_name()).into_pyobject(py)?;
+                Ok((native.getattr("load_artifact")?, args))
+            }
+        }
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let how = self.source.how();
+        let ports = |ports: &[Port]| {
+            ports.iter().map(|port| format!("{}: {}{}", port.name, port.dtype, port.shape_text())).collect::<Vec<_>>().join(", ")
+        };
+        let (inputs, outputs) = (ports(&self.signature.inputs), ports(&self.signature.outputs));
+        let kind = self.engine(py)?.kind();
+        Ok(format!("<relayc.Executable @{}({inputs}) -> {outputs}, {kind}, {} threads>", how.entry, how.threads))
+    }
+}
+
+/// The bytes of an artifact. Errors: RelayError, ValueError for a target.
+fn artifact_of(made: &Made, name: &str, targets: &[String], sizes: Vec<String>) -> PyResult<Vec<u8>> {
+    let mut settings = vec![];
+    for target in targets {
+        let How { threads, level, entry, .. } = &made.how;
+        let machine = How::of(entry, Some(*threads), made.how.accuracy_name(), target, *level, 1)?.machine;
+        let found = Settings::of(machine, *level, build::THREADS).map_err(PyValueError::new_err)?;
+        settings.extend(found.map(|found| Settings { accuracy: made.how.accuracy, ..found }));
+    }
+    let request = Request {
+        entry: made.how.entry.clone(),
+        settings,
+        sizes,
+        limits: crate::compile::limits(),
+        asm: false,
+        object: false,
+        name: name.to_owned(),
+    };
+    let built = build::build(&made.program, &request);
+    built.map(|built| built.so).map_err(|wrong| raised(&Error::new(wrong, &made.program.sources)))
+}
+
+/// Adds the class and its makers to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Executable>()?;
+    module.add_class::<PyPort>()?;
+    module.add_function(wrap_pyfunction!(compile, module)?)?;
+    module.add_function(wrap_pyfunction!(compile_text, module)?)?;
+    module.add_function(wrap_pyfunction!(load_artifact, module)?)
+}
+
+type Options = (String, usize, String, String, u8, usize);
+
+/// Compiles a text with its weights, the bytes of a file of tensors: what an executable is pickled as.
+#[pyfunction]
+pub(crate) fn compile_text(py: Python<'_>, name: &str, text: &str, weights: &[u8], options: Options) -> PyResult<Executable> {
+    let (entry, threads, accuracy, target, level, sizes) = options;
+    let how = How::of(&entry, Some(threads), &accuracy, &target, level, sizes)?;
+    let made = with_threads(py, || Made::read(name, text, weights, how))?;
+    Executable::new(py, made)
+}
+
+/// Compiles an entry of a module.
+#[pyfunction]
+#[pyo3(signature = (module, *, entry="main", threads=None, accuracy="fast", target="native", level=3, sizes=128))]
+pub(crate) fn compile(
+    py: Python<'_>,
+    module: &Module,
+    entry: &str,
+    threads: Option<usize>,
+    accuracy: &str,
+    target: &str,
+    level: u8,
+    sizes: usize,
+) -> PyResult<Executable> {
+    let how = How::of(entry, threads, accuracy, target, level, sizes)?;
+    Executable::new(py, Made::of(module.program.clone(), how)?)
+}
+
+/// Loads an artifact of `relayc build` or `Executable.save`. It is code: load only what you trust.
+#[pyfunction]
+#[pyo3(signature = (path, threads=None, target="native"))]
+pub(crate) fn load_artifact(py: Python<'_>, path: PathBuf, threads: Option<usize>, target: &str) -> PyResult<Executable> {
+    let how = How::of("main", threads, "fast", target, 3, 1)?;
+    let ready = py.detach(|| artifact::open(&path)?.load()).map_err(said)?;
+    let ready = Arc::new(ready);
+    let how = How { entry: ready.entry().to_owned(), ..how };
+    let mut inputs = vec![];
+    for port in ready.inputs() {
+        inputs.push(Port::new(py, &port.name, port.dtype, port.dims)?);
+    }
+    let mut outputs = vec![];
+    for port in ready.outputs() {
+        outputs.push(Port::new(py, &port.name, port.dtype, port.dims)?);
+    }
+    let params = inputs.iter().map(|port| Param::new(py, port.name.clone(), Nest::Tensor)).collect();
+    let signature = Signature { params, inputs, result: Nest::of_count(outputs.len()), outputs };
+    let path = path.display().to_string();
+    let source = Source::Artifact { ready, path, how };
+    let engine = source.engine(py, &signature)?;
+    Ok(Executable { signature, engine: PerProcess::new(engine), source })
+}
