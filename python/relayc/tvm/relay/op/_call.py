@@ -73,5 +73,5 @@ def _operand(name: str, position: int, operand: Any) -> Expr:
         return operand
     if isinstance(operand, TupleWrapper):
         return operand.astuple()
-    kind = type(operand).__name__
-    raise TVMError(f"{name}: operand {position} must be an expression of Relay, found {kind}: write relay.const(…) for a number")
+    found = f"operand {position} must be an expression of Relay, found {type(operand).__name__}"
+    raise TVMError(f"{name}: {found}: write relay.const(…) for a number")

@@ -29,7 +29,7 @@ def document(operator: str, operands: Sequence[str], attrs: Dict[str, str], coun
         The number of fields of the result; 0 for a tensor.
     """
     declared = _operators.declaration(operator)
-    result = "The call." if count == 0 else f"The call, whose result is a tuple of {count}: it may be indexed and taken apart."
+    result = f"The call, a tuple of {count} that may be indexed and taken apart." if count else "The call."
     sections = [
         _wrap(declared.doc),
         _section("Parameters", _operands(declared, operands) + _attributes(declared, attrs)),

@@ -111,8 +111,8 @@ conv3d_transpose(data, weight, strides: each3 = (1, 1, 1), padding: pad3 = (0, 0
     groups=1, channels=None, kernel_size: each3 = None, data_layout="NCDHW", kernel_layout="IODHW", out_layout="",
     output_padding=(0, 0, 0), out_dtype="")
 conv2d_backward_weight(grad, data, strides: each2 = (1, 1), padding: pad2 = (0, 0), dilation: each2 = (1, 1), groups=1,
-    channels=None, kernel_size: each2 = None, grad_layout: "data_layout" = "NCHW", data_layout: "kernel_layout" = "NCHW",
-    kernel_layout: "out_layout" = "OIHW", out_dtype="")
+    channels=None, kernel_size: each2 = None, grad_layout: "data_layout" = "NCHW",
+    data_layout: "kernel_layout" = "NCHW", kernel_layout: "out_layout" = "OIHW", out_dtype="")
 deformable_conv2d(data, offset, weight, strides=(1, 1), padding: pad2 = (0, 0), dilation=(1, 1), deformable_groups=1,
     groups=1, channels=None, kernel_size=None, data_layout="NCHW", kernel_layout="OIHW", out_layout="", out_dtype="")
 contrib_conv2d_winograd_without_weight_transform(data, weight, tile_size, strides=(1, 1), padding: pad2 = (0, 0),
@@ -124,7 +124,8 @@ contrib_conv3d_winograd_without_weight_transform(data, weight, tile_size, stride
 contrib_conv2d_gemm_without_weight_transform(data, weight, strides=(1, 1), padding: pad2 = (0, 0), dilation=(1, 1),
     groups=1, channels=None, kernel_size=None, data_layout="NCHW", kernel_layout="OIHW", out_layout="", out_dtype="")
 contrib_conv2d_nchwc(data, kernel, strides=(1, 1), padding: pad2 = (0, 0), dilation=(1, 1), groups=1, channels=None,
-    kernel_size=None, data_layout="NCHW8c", kernel_layout="OIHW", out_layout="", out_dtype="") -> nn.contrib_conv2d_NCHWc
+    kernel_size=None, data_layout="NCHW8c", kernel_layout="OIHW", out_layout="", out_dtype="")
+    -> nn.contrib_conv2d_NCHWc
 contrib_depthwise_conv2d_nchwc(data, kernel, strides=(1, 1), padding: pad2 = (0, 0), dilation=(1, 1), groups=1,
     channels=None, kernel_size=None, data_layout="NCHW8c", kernel_layout="OIHW", out_layout="", out_dtype="")
     -> nn.contrib_depthwise_conv2d_NCHWc

@@ -301,4 +301,5 @@ def avg_pool2d_grad(
     attrs.update(layout=layout, out_layout=out_layout, ceil_mode=ceil_mode)
     made = call("nn.avg_pool2d_grad", (out_grad, data), **attrs)
     # TVM registers the attributes of `nn.max_pool2d` with the operator, but calls have those of `nn.avg_pool2d`.
-    return Call(made.op, made.args, make_node("relay.attrs.AvgPool2DAttrs", **attrs, count_include_pad=count_include_pad))
+    attrs["count_include_pad"] = count_include_pad
+    return Call(made.op, made.args, make_node("relay.attrs.AvgPool2DAttrs", **attrs))
