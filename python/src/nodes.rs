@@ -76,15 +76,12 @@ pub(crate) fn infer_module<'py>(module: &Bound<'py, PyAny>) -> PyResult<Parts<'p
 
 /// Runs a pass of `relayc passes` on a module. Errors: KeyError for a name that no pass has.
 #[pyfunction]
-#[pyo3(signature = (module, name, options=None))]
+#[pyo3(signature = (module, name, _options=None))]
 pub(crate) fn run_pass<'py>(
     module: &Bound<'py, PyAny>,
     name: &str,
-    options: Option<&Bound<'py, PyDict>>,
+    _options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Parts<'py>> {
-    if options.is_some_and(|options| !options.is_empty()) {
-        return Err(PyTypeError::new_err(format!("the pass `{name}` has no options")));
-    }
     let mut how = PassPlan::named([name], Target::V3).map_err(pyo3::exceptions::PyKeyError::new_err)?;
     how.entry = None;
     let mut read = typed(module)?;
@@ -126,7 +123,8 @@ fn read_module(module: &Bound<'_, PyAny>) -> PyResult<Read> {
 /// The module with types. Errors: RelayError, with the places in the text of the module.
 fn typed(module: &Bound<'_, PyAny>) -> PyResult<Read> {
     let mut read = read_module(module)?;
-    let text_of = |module: &ir::Module| print(module, ops::table(), Options { types: false, meta: true, exact: true, dim_names: false });
+    let text_of =
+        |module: &ir::Module| print(module, ops::table(), Options { types: false, meta: true, exact: true, dim_names: false });
     let before = read.module.clone();
     let diagnostics = infer::infer(&mut read.module, ops::table());
     if !has_errors(&diagnostics) {

@@ -12,8 +12,8 @@ use relayc_check::resolve::attr_value;
 use relayc_ir::attrs::{AttrSchema, OpTable};
 use relayc_ir::types::{Dim, Ty};
 use relayc_ir::{
-    Adt, AttrNames, AttrValue, Attrs, AttrsId, Clause, ConstId, Ctor, CtorId, ExprId, ExprKind, Func, FuncId, Global, GlobalId, Module,
-    Operand, PatId, PatKind, Root, VarId,
+    Adt, AttrNames, AttrValue, Attrs, AttrsId, Clause, ConstId, Ctor, CtorId, ExprId, ExprKind, Func, FuncId, Global, GlobalId,
+    Module, Operand, PatId, PatKind, Root, VarId,
 };
 use relayc_ops as ops;
 use rustc_hash::FxHashMap;
@@ -70,8 +70,11 @@ impl<'py> Reader<'py> {
     }
 
     fn globals(&mut self, functions: &Bound<'py, PyAny>) -> PyResult<()> {
-        let items: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)> =
-            functions.call_method0(intern!(self.py, "items"))?.try_iter()?.map(|item| item?.extract()).collect::<PyResult<_>>()?;
+        let items: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)> = functions
+            .call_method0(intern!(self.py, "items"))?
+            .try_iter()?
+            .map(|item| item?.extract())
+            .collect::<PyResult<_>>()?;
         let mut bodies = vec![];
         for (var, function) in &items {
             let id = self.global(var)?;
@@ -85,7 +88,10 @@ impl<'py> Reader<'py> {
         }
         let undefined = self.module.globals.iter().find(|global| !self.known.functions.contains_key(&*global.name));
         match undefined {
-            Some(global) => Err(PyValueError::new_err(format!("the module has no function `@{}`: add it with `mod[...] = function`", global.name))),
+            Some(global) => Err(PyValueError::new_err(format!(
+                "the module has no function `@{}`: add it with `mod[...] = function`",
+                global.name
+            ))),
             None => Ok(()),
         }
     }
@@ -137,9 +143,10 @@ impl<'py> Reader<'py> {
 
     fn adt(&mut self, name: &str) -> relayc_ir::AdtId {
         let module = &mut self.module;
-        *self.adts.entry(name.to_owned()).or_insert_with(|| {
-            module.adts.push(Adt { name: name.into(), params: vec![], ctors: vec![], span: Span::NONE })
-        })
+        *self
+            .adts
+            .entry(name.to_owned())
+            .or_insert_with(|| module.adts.push(Adt { name: name.into(), params: vec![], ctors: vec![], span: Span::NONE }))
     }
 
     fn constructor(&mut self, ctor: &Bound<'py, PyAny>) -> PyResult<CtorId> {
@@ -200,7 +207,9 @@ impl<'py> Reader<'py> {
         }
         let name = var.getattr(intern!(self.py, "name_hint"))?.to_string();
         let ty = self.optional_ty(&var.getattr(intern!(self.py, "type_annotation"))?)?;
+        let checked = self.optional_ty(&var.getattr(intern!(self.py, "_checked_type_"))?)?;
         let id = self.module.var(&name, ty, Span::NONE);
+        self.module.vars[id].checked_ty = checked;
         self.vars.insert(address(var), id);
         self.known.vars.insert(id, var.clone().unbind());
         Ok(id)
@@ -232,9 +241,8 @@ impl<'py> Reader<'py> {
                 Step::Leave(node) => {
                     if !self.exprs.contains_key(&address(&node)) {
                         let kind = self.node(&node)?;
-                        let id = self.module.expr(Span::NONE, kind);
+                        let id = self.made(&node, kind)?;
                         self.exprs.insert(address(&node), id);
-                        self.known.exprs.insert(id, node.unbind());
                     }
                 }
             }
@@ -260,15 +268,25 @@ impl<'py> Reader<'py> {
             }
             "Constant" => {
                 let kind = ExprKind::Const(self.constant(node)?);
-                let id = self.module.expr(Span::NONE, kind);
+                let id = self.made(node, kind)?;
                 self.exprs.insert(address(node), id);
-                self.known.exprs.insert(id, node.clone().unbind());
                 return Ok(id);
             }
             other => return Err(PyTypeError::new_err(format!("expected an expression of Relay, found a `{other}`"))),
         };
+        self.made(node, kind)
+    }
+
+    /// Adds an expression, with the type that an earlier inference left at its node.
+    fn made(&mut self, node: &Bound<'py, PyAny>, kind: ExprKind) -> PyResult<ExprId> {
         let id = self.module.expr(Span::NONE, kind);
         self.known.exprs.insert(id, node.clone().unbind());
+        let shared = matches!(kind, ExprKind::Op(_) | ExprKind::Global(_) | ExprKind::Ctor(_));
+        let ty = node.getattr(intern!(self.py, "_checked_type_"))?;
+        if !shared && let Some(ty) = self.optional_ty(&ty)? {
+            self.module.expr_tys.grow(self.module.exprs.len(), None);
+            self.module.expr_tys[id] = Some(ty);
+        }
         Ok(id)
     }
 
@@ -305,7 +323,11 @@ impl<'py> Reader<'py> {
             }
             "Let" => {
                 let var = self.var(&node.getattr(intern!(py, "var"))?)?;
-                ExprKind::Let { var, value: self.field(node, intern!(py, "value"))?, body: self.field(node, intern!(py, "body"))? }
+                ExprKind::Let {
+                    var,
+                    value: self.field(node, intern!(py, "value"))?,
+                    body: self.field(node, intern!(py, "body"))?,
+                }
             }
             "If" => ExprKind::If {
                 cond: self.field(node, intern!(py, "cond"))?,
@@ -425,13 +447,19 @@ impl<'py> Reader<'py> {
         Ok(Some(id))
     }
 
-    fn fields(&mut self, op: &str, schema: &AttrSchema, given: &FxHashMap<String, Bound<'py, PyAny>>) -> PyResult<Box<[AttrValue]>> {
+    fn fields(
+        &mut self,
+        op: &str,
+        schema: &AttrSchema,
+        given: &FxHashMap<String, Bound<'py, PyAny>>,
+    ) -> PyResult<Box<[AttrValue]>> {
         let mut values = vec![];
         for field in schema.fields {
             values.push(match given.get(field.name) {
                 Some(value) => {
-                    let raw = values::raw(self, value)
-                        .map_err(|error| PyTypeError::new_err(format!("`{op}`: attribute `{}`: {}", field.name, error.value(self.py))))?;
+                    let raw = values::raw(self, value).map_err(|error| {
+                        PyTypeError::new_err(format!("`{op}`: attribute `{}`: {}", field.name, error.value(self.py)))
+                    })?;
                     attr_value(field.kind, &raw).ok_or_else(|| {
                         let words = field.kind.words();
                         PyTypeError::new_err(format!("`{op}`: attribute `{}` is {words}, found {value}", field.name))

@@ -37,7 +37,9 @@ fn no_copy(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// The element type of a name. Errors: TypeError for one that tensors do not have.
 pub(crate) fn dtype_named(name: &str) -> PyResult<DType> {
     DType::parse(name).filter(|dtype| DType::RUNTIME.contains(dtype)).ok_or_else(|| {
-        PyTypeError::new_err(format!("Relay has no tensors of `{name}`: convert them, for instance with `array.astype(\"float32\")`"))
+        PyTypeError::new_err(format!(
+            "Relay has no tensors of `{name}`: convert them, for instance with `array.astype(\"float32\")`"
+        ))
     })
 }
 

@@ -192,8 +192,8 @@ fn children<'py>(ty: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
 /// What kind of node an object is. Errors: TypeError for an object that is no node.
 pub(super) fn kind(node: &Bound<'_, PyAny>) -> PyResult<String> {
     match node.getattr(intern!(node.py(), "_kind")) {
-        Ok(kind) => Ok(kind.to_string()),
-        Err(_) => Err(PyTypeError::new_err(format!("expected a node of Relay, found {}", node.get_type().qualname()?))),
+        Ok(kind) if !kind.is_none() => Ok(kind.to_string()),
+        _ => Err(PyTypeError::new_err(format!("expected a node of Relay, found {}", node.get_type().qualname()?))),
     }
 }
 

@@ -6,7 +6,7 @@ use super::types::{TypeWriter, kind};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
 use relayc_ir::types::Dim;
 use relayc_ir::{AttrValue, Kind};
 
@@ -27,15 +27,12 @@ pub(super) fn raw(reader: &mut Reader<'_>, value: &Bound<'_, PyAny>) -> PyResult
     if let Ok(text) = value.cast::<PyString>() {
         return Ok(AttrValue::str(&text.to_cow()?));
     }
-    if value.hasattr(intern!(value.py(), "_kind"))? {
-        return node(reader, value);
-    }
-    if let Ok(items) = value.try_iter() {
-        if value.is_instance_of::<PyDict>() {
-            return Err(PyTypeError::new_err("a dictionary is no value of an attribute of Relay text"));
-        }
-        let items = items.map(|item| raw(reader, &item?)).collect::<PyResult<Vec<_>>>()?;
+    if value.is_instance_of::<PyTuple>() || value.is_instance_of::<PyList>() {
+        let items = value.try_iter()?.map(|item| raw(reader, &item?)).collect::<PyResult<Vec<_>>>()?;
         return Ok(AttrValue::List(items.into()));
+    }
+    if let Ok(kind) = kind(value) {
+        return node(reader, value, &kind);
     }
     // Numbers of NumPy.
     if let Ok(value) = value.extract::<i64>() {
@@ -54,7 +51,7 @@ fn int(value: i64) -> AttrValue {
     AttrValue::Int { value, bits: if i32::try_from(value).is_ok() { 32 } else { 64 } }
 }
 
-fn node(reader: &mut Reader<'_>, value: &Bound<'_, PyAny>) -> PyResult<AttrValue> {
+fn node(reader: &mut Reader<'_>, value: &Bound<'_, PyAny>, kind: &str) -> PyResult<AttrValue> {
     let py = value.py();
     let bits = |value: &Bound<'_, PyAny>| -> PyResult<(String, u8)> {
         let dtype = value.getattr(intern!(py, "dtype"))?.to_string();
@@ -62,7 +59,7 @@ fn node(reader: &mut Reader<'_>, value: &Bound<'_, PyAny>) -> PyResult<AttrValue
         let bits = digits.parse().unwrap_or(32);
         Ok((dtype, bits))
     };
-    match &*kind(value)? {
+    match kind {
         "IntImm" => {
             let (dtype, bits) = bits(value)?;
             let value = value.getattr(intern!(py, "value"))?.extract()?;

@@ -87,7 +87,8 @@ impl<'a, 'py> Writer<'a, 'py> {
     fn annotate(&mut self, node: &Bound<'py, PyAny>, ty: Option<Ty>) -> PyResult<()> {
         let Some(ty) = ty.filter(|&ty| ty != Ty::ERROR && !self.module.types.has_hole(ty)) else { return Ok(()) };
         // An operator and a constructor are one object for all programs.
-        let shared = node.is_instance(self.classes.op.bind(self.py))? || node.is_instance(self.classes.constructor.bind(self.py))?;
+        let shared =
+            node.is_instance(self.classes.op.bind(self.py))? || node.is_instance(self.classes.constructor.bind(self.py))?;
         if shared { Ok(()) } else { node.setattr(intern!(self.py, CHECKED), self.types.ty(ty)?) }
     }
 
@@ -226,7 +227,8 @@ impl<'a, 'py> Writer<'a, 'py> {
         let values = &module.attrs[id].values;
         let type_key = match module.exprs[callee].kind {
             ExprKind::Op(op) => {
-                let schema = ops::table().schema(op).or(ops::table().meta_schema(op)).expect("a call with attributes has a schema");
+                let schema =
+                    ops::table().schema(op).or(ops::table().meta_schema(op)).expect("a call with attributes has a schema");
                 for (field, value) in schema.fields.iter().zip(values) {
                     fields.set_item(field.name, self.value(Some(field.kind), value)?)?;
                 }
@@ -285,7 +287,7 @@ impl<'a, 'py> Writer<'a, 'py> {
                     Some(ty) => !annotation.is_none() && annotation.eq(ty)?,
                     None => true,
                 };
-                if same { before } else { before.call_method1(intern!(py, "_annotated"), (ty.clone(),))? }
+                if same { before } else { self.classes.var.bind(py).call1((before.getattr(intern!(py, "vid"))?, ty.clone()))? }
             }
             None => self.classes.var.bind(py).call1((&*var.name, ty.clone()))?,
         };
@@ -356,7 +358,9 @@ impl<'a, 'py> Writer<'a, 'py> {
             attrs.set_item(&**name, self.value(None, value)?)?;
         }
         if let Some(before) = before {
-            if before.getattr(intern!(py, "body"))?.is(&body) && self.same_head(&before, &params, ret.as_ref(), func.attrs.len())? {
+            if before.getattr(intern!(py, "body"))?.is(&body)
+                && self.same_head(&before, &params, ret.as_ref(), func.attrs.len())?
+            {
                 return Ok(before);
             }
         }
@@ -393,7 +397,8 @@ impl<'a, 'py> Writer<'a, 'py> {
         let bodies: Vec<Bound<'py, PyAny>> = module.clause_items(clauses).iter().map(|clause| self.of(clause.body)).collect();
         if let Some(kept) = self.kept(expr, &[("data", &data)])? {
             let before = kept.getattr(intern!(py, "clauses"))?;
-            let before: Vec<Bound<'py, PyAny>> = before.try_iter()?.map(|clause| clause?.getattr(intern!(py, "rhs"))).collect::<PyResult<_>>()?;
+            let before: Vec<Bound<'py, PyAny>> =
+                before.try_iter()?.map(|clause| clause?.getattr(intern!(py, "rhs"))).collect::<PyResult<_>>()?;
             if before.len() == bodies.len() && before.iter().zip(&bodies).all(|(a, b)| a.is(b)) && self.same_patterns(clauses) {
                 return Ok(kept);
             }

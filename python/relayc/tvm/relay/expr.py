@@ -107,10 +107,27 @@ class Constant(ExprWithOp):
     _fields = {"data": NDARRAY, **RelayExpr._expr_fields}
     _compared = ("data",)
 
+    # The value on the native side, once it was there.
+    _tensor: Any = None
+
     def __init__(self, data: NDArray, span: Optional[Span] = None) -> None:
         self.data = data
         if span is not None:
             self.span = span
+
+    @staticmethod
+    def _of_tensor(tensor: Any) -> "Constant":
+        """The constant of a native tensor; its array is made when it is first asked for."""
+        constant = Constant.__new__(Constant)
+        constant._tensor = tensor
+        return constant
+
+    def __getattr__(self, name: str) -> Any:
+        # Called for what is missing: the array of a constant that came from the native side.
+        if name != "data" or self._tensor is None:
+            raise AttributeError(f"{type(self)} has no attribute {name}")
+        self.data = NDArray(self._tensor.numpy(), self._tensor.dtype)
+        return self.data
 
 
 @register_object("relay.Tuple")
