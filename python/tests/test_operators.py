@@ -115,7 +115,7 @@ def test_generated_function_builds_the_call_of_text(path, line):
         extra.append(f'attrs_type_key="{operator.attrs_type_key}"')
     attrs = [text for _, text in samples.values()] + extra
     assert_same(operands, body, f"{line.operator}({', '.join(['%' + name for name in operands] + attrs)})")
-    assert line.count == 0 or len(result) == line.count
+    assert line.fields == 0 or len(result) == line.fields
 
 
 @pytest.mark.parametrize("path, line", generated())

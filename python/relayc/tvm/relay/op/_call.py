@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, FrozenSet, NamedTuple, Optional, Sequence, Tuple
 
 from ... import _operators
 from ..._ffi.base import TVMError
-from ...ir import Op
+from ...ir.op import Op
 from ..expr import Call, Expr, TupleWrapper
 from . import _values
 from .op_attrs import make_attrs
@@ -22,7 +22,7 @@ class _Target(NamedTuple):
     #: The type of its attributes; `None` if it has none.
     attrs_type_key: Optional[str]
     fields: Tuple[_operators.Field, ...]
-    names: frozenset
+    names: FrozenSet[str]
 
 
 @functools.lru_cache(maxsize=None)

@@ -49,7 +49,7 @@ class _Line(NamedTuple):
     parameters: str
     operator: str
     #: The number of fields of the result; 0 for a tensor.
-    count: int
+    fields: int
 
 
 class _Parameter(NamedTuple):
@@ -82,7 +82,7 @@ def define(path: str, module: Dict[str, Any]) -> List[str]:
         function = scope[line.name]
         operands = [parameter.name for parameter in of if parameter.field is None]
         attrs = {parameter.name: parameter.field.name for parameter in of if parameter.field is not None}
-        function.__doc__ = document(line.operator, operands, attrs, line.count)
+        function.__doc__ = document(line.operator, operands, attrs, line.fields)
         module[line.name] = function
     return [line.name for line in lines]
 
@@ -115,12 +115,16 @@ def _parameter(arg: ast.arg, default: Optional[str], fields: Dict[str, _operator
     name, value, renamed = arg.arg, arg.arg, arg.arg
     type_name = None
     if isinstance(arg.annotation, ast.Constant):
-        renamed = arg.annotation.value
+        renamed = str(arg.annotation.value)
     elif isinstance(arg.annotation, ast.Name):
         helper, axes = arg.annotation.id[:-1], arg.annotation.id[-1]
         value, type_name = f"{helper}({name}, {axes})", "IntOrInts"
     field = fields.get(renamed)
-    type_name = "Expr" if field is None else type_name or _TYPES.get(field.type, "Any")
+    if field is None:
+        type_name = "Expr"
+    elif type_name is None:
+        # TVM writes some defaults of flags as numbers.
+        type_name = "int" if default in ("0", "1") and field.type == "Bool" else _TYPES.get(field.type, "Any")
     return _Parameter(name, field, value, f"Optional[{type_name}]" if default == "None" else type_name, default)
 
 
@@ -128,6 +132,6 @@ def _source(line: _Line, parameters: List[_Parameter]) -> str:
     operands = "".join(f"{parameter.value}, " for parameter in parameters if parameter.field is None)
     attrs = [f"{parameter.field.name}={parameter.value}" for parameter in parameters if parameter.field is not None]
     made = f"call({', '.join([repr(line.operator), f'({operands})', *attrs])})"
-    body, result = (f"results({made}, {line.count})", "TupleWrapper") if line.count else (made, "Call")
+    body, result = (f"results({made}, {line.fields})", "TupleWrapper") if line.fields else (made, "Call")
     signature = ", ".join(parameter.source() for parameter in parameters)
     return f"def {line.name}({signature}) -> {result}:\n    return {body}"

@@ -18,7 +18,8 @@ def __getattr__(name: str) -> Callable[..., Any]:
 
     for module in (tensor, transform, reduce, algorithm):
         if name in module.__all__:
-            return getattr(module, name)
+            function: Callable[..., Any] = getattr(module, name)
+            return function
     if name not in _operators.declarations():
         raise AttributeError(f"there is no operator {name}")
     return functools.partial(_of, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Tuple
 
-from ...ir.container import Array
+from ...runtime.container import Array
 
 __all__ = ["each", "pad"]
 

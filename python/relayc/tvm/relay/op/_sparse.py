@@ -29,10 +29,8 @@ def sparse_to_dense(sparse_indices: Expr, output_shape: Any, sparse_values: Expr
     if not isinstance(default_value, Expr) and default_value == 0:
         default_value = const(0)
     if isinstance(output_shape, Expr):
-        operands = (sparse_indices, sparse_values, default_value, output_shape)
-        return call("dyn.sparse_to_dense", operands)
-    operands = (sparse_indices, sparse_values, default_value)
-    return call("sparse_to_dense", operands, output_shape=output_shape)
+        return call("dyn.sparse_to_dense", (sparse_indices, sparse_values, default_value, output_shape))
+    return call("sparse_to_dense", (sparse_indices, sparse_values, default_value), output_shape=output_shape)
 
 
 @documented("sparse_fill_empty_rows")
@@ -53,15 +51,10 @@ def sparse_fill_empty_rows(
     result : Tuple
         The new places and values, in the dtypes of the old ones, and a bool for each row: whether it was empty.
     """
-    filled = call("sparse_fill_empty_rows", (sparse_indices, sparse_values, dense_shape, default_value))
-    indices, values, empty = results(filled, 3)
-    return Tuple(
-        (
-            call("cast_like", (indices, sparse_indices)),
-            call("cast_like", (values, sparse_values)),
-            call("cast", (empty,), dtype="bool"),
-        )
-    )
+    filled = results(call("sparse_fill_empty_rows", (sparse_indices, sparse_values, dense_shape, default_value)), 3)
+    indices = call("cast_like", (filled[0], sparse_indices))
+    values = call("cast_like", (filled[1], sparse_values))
+    return Tuple((indices, values, call("cast", (filled[2],), dtype="bool")))
 
 
 def segment_sum(data: Expr, segment_ids: Expr, num_segments: Optional[Any] = None) -> Call:

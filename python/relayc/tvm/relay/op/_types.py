@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence, Union
 
-from ...ir import PrimExpr
+from ...ir.expr import PrimExpr
 from ..expr import Expr
 
 __all__ = ["DType", "Expr", "Int", "IntLists", "IntOrInts", "Ints", "Number", "Numbers"]

@@ -16,10 +16,10 @@ import numpy as np
 
 from ... import _operators
 from ..._ffi.base import TVMError
-from ...ir import PrimExpr
-from ...ir.container import Array
-from ...runtime import Object
-from ...tir import FloatImm, IntImm
+from ...ir.expr import PrimExpr
+from ...runtime.container import Array
+from ...runtime.object import Object
+from ...tir.expr import FloatImm, IntImm
 from ..expr import Constant, Expr
 
 __all__ = ["convert", "zero", "dtype_name"]

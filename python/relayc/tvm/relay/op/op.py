@@ -8,13 +8,13 @@ writes its kernels itself.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from typing import Any, Callable, List, Optional, Tuple
 
 from ... import _operators
 from ..._ffi.registry import register_func
 from ...ir.base import EnvFunc
 from ...ir.op import Argument, Op, register_op_attr
-from ...runtime import Object
+from ...runtime.object import Object
 from ._call import call
 
 __all__ = [
@@ -42,6 +42,8 @@ __all__ = [
     "register_stateful",
     "register_strategy",
 ]
+
+_Function = Optional[Callable[..., Any]]
 
 
 class OpPattern:
@@ -108,19 +110,19 @@ class OpStrategy(Object):
     """The implementations of an operator in TVM's code generator, kept by name."""
 
     def __init__(self) -> None:
-        self.specializations: list = []
+        self.specializations: List[Tuple[str, int, Any, Any]] = []
 
     def add_implementation(self, compute: Any, schedule: Any, name: str = "default", plevel: int = 10) -> None:
         """Adds an implementation."""
         self.specializations.append((name, plevel, compute, schedule))
 
 
-def register_compute(op_name: str, compute: Optional[Callable] = None, level: int = 10) -> Any:
+def register_compute(op_name: str, compute: _Function = None, level: int = 10) -> Any:
     """Keeps the compute function of an operator; also a decorator."""
     return register_op_attr(op_name, "FTVMCompute", compute, level)
 
 
-def register_strategy(op_name: str, fstrategy: Optional[Callable] = None, level: int = 10) -> Any:
+def register_strategy(op_name: str, fstrategy: _Function = None, level: int = 10) -> Any:
     """Keeps the strategy function of an operator."""
     return register_op_attr(op_name, "FTVMStrategy", fstrategy, level)
 
@@ -145,22 +147,22 @@ def register_reduce_schedule(op_name: str, level: int = 10) -> Any:
     return register_schedule(op_name, "reduce", level)
 
 
-def register_alter_op_layout(op_name: str, alter_layout: Optional[Callable] = None, level: int = 10) -> Any:
+def register_alter_op_layout(op_name: str, alter_layout: _Function = None, level: int = 10) -> Any:
     """Registers how `AlterOpLayout` rewrites a call: `f(attrs, inputs, tinfos, out_type)`; also a decorator."""
     return register_op_attr(op_name, "FTVMAlterOpLayout", alter_layout, level)
 
 
-def register_convert_op_layout(op_name: str, convert_layout: Optional[Callable] = None, level: int = 10) -> Any:
+def register_convert_op_layout(op_name: str, convert_layout: _Function = None, level: int = 10) -> Any:
     """Registers how `ConvertLayout` rewrites a call: `f(attrs, inputs, tinfos, desired_layouts)`; also a decorator."""
     return register_op_attr(op_name, "FTVMConvertOpLayout", convert_layout, level)
 
 
-def register_infer_correct_layout(op_name: str, infer_layout: Optional[Callable] = None, level: int = 10) -> Any:
+def register_infer_correct_layout(op_name: str, infer_layout: _Function = None, level: int = 10) -> Any:
     """Registers how a call adapts to the layouts of its operands; also a decorator."""
     return register_op_attr(op_name, "FInferCorrectLayout", infer_layout, level)
 
 
-def register_legalize(op_name: str, legal_op: Optional[Callable] = None, level: int = 10) -> Any:
+def register_legalize(op_name: str, legal_op: _Function = None, level: int = 10) -> Any:
     """Registers how `Legalize` rewrites a call: `f(attrs, inputs, types)`; also a decorator."""
     return register_op_attr(op_name, "FTVMLegalize", legal_op, level)
 
@@ -170,13 +172,13 @@ def register_pattern(op_name: str, pattern: int, level: int = 10) -> Any:
     return register_op_attr(op_name, "TOpPattern", pattern, level)
 
 
-def register_gradient(op_name: str, fgradient: Optional[Callable] = None, level: int = 10) -> Any:
+def register_gradient(op_name: str, fgradient: _Function = None, level: int = 10) -> Any:
     """Registers the gradient of an operator: `f(call, grad)` gives one for each operand; also a decorator."""
     return register_op_attr(op_name, "FPrimalGradient", fgradient, level)
 
 
 def register_shape_func(
-    op_name: str, data_dependent: Any, shape_func: Optional[Callable] = None, level: int = 10
+    op_name: str, data_dependent: Any, shape_func: _Function = None, level: int = 10
 ) -> Any:
     """Keeps the shape function of an operator, and whether it reads the operands' values; also a decorator."""
     flags = data_dependent if isinstance(data_dependent, list) else [data_dependent]
@@ -184,24 +186,24 @@ def register_shape_func(
     return register_op_attr(op_name, "FShapeFunc", shape_func, level)
 
 
-def register_external_compiler(op_name: str, fexternal: Optional[Callable] = None, level: int = 10) -> Any:
+def register_external_compiler(op_name: str, fexternal: _Function = None, level: int = 10) -> Any:
     """Registers the compiler of functions made for another library."""
     return register_op_attr(op_name, "FTVMExternalCompiler", fexternal, level)
 
 
-def register_fake_quantization_to_integer(op_name: str, func: Optional[Callable] = None, level: int = 10) -> Any:
+def register_fake_quantization_to_integer(op_name: str, func: _Function = None, level: int = 10) -> Any:
     """Registers how `FakeQuantizationToInteger` rewrites a call; also a decorator."""
     return register_op_attr(op_name, "FTVMFakeQuantizationToInteger", func, level)
 
 
 def register_optional_fake_quantization_to_integer(
-    op_name: str, func: Optional[Callable] = None, level: int = 10
+    op_name: str, func: _Function = None, level: int = 10
 ) -> Any:
     """Registers how `FakeQuantizationToInteger` rewrites a call that may stay as it is; also a decorator."""
     return register_op_attr(op_name, "FTVMOptionalFakeQuantizationToInteger", func, level)
 
 
-def register_mixed_precision_conversion(op_name: str, func: Optional[Callable] = None, level: int = 10) -> Any:
+def register_mixed_precision_conversion(op_name: str, func: _Function = None, level: int = 10) -> Any:
     """Registers how `ToMixedPrecision` treats a call: `f(call, dtype)` gives category and dtypes; also a decorator."""
     return register_op_attr(op_name, "FTVMMixedPrecisionConversionType", func, level)
 
@@ -209,7 +211,7 @@ def register_mixed_precision_conversion(op_name: str, func: Optional[Callable] =
 _debug_functions = 0
 
 
-def debug(expr: Any, debug_func: Optional[Callable] = None) -> Any:
+def debug(expr: Any, debug_func: _Function = None) -> Any:
     """The expression, shown when it is evaluated.
 
     Parameters

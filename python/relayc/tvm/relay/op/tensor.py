@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Sequence, Union
 
-from ...runtime import Device, ndarray
-from ...target import VirtualDevice
+from ...runtime import ndarray
+from ...runtime.ndarray import Device
+from ...target.virtual_device import VirtualDevice
 from ..expr import Call, Constant, Expr, Tuple
 from ._call import call
 from ._constants import integers

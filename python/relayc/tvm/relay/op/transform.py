@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional, Sequence, Union
 
-from ...tir import IntImm
+from ...tir.expr import IntImm
 from ..expr import Call, Constant, Expr, Tuple, TupleWrapper, const
 from ._call import call, results
 from ._constants import constant, integers, values

@@ -1,3 +1,4 @@
 """Programs on quantized numbers: `relay.qnn`."""
 
-from . import op, transform
+from . import op as op
+from . import transform as transform

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, List, Sequence
 
-from ....error import TVMError
-from ....ir import TensorType, TupleType, Type
-from ....ir.container import Array
+from ...._ffi.base import TVMError
+from ....ir.tensor_type import TensorType
+from ....ir.type import TupleType, Type
+from ....runtime.container import Array
 from ...expr import Call, Constant, Expr, Tuple, TupleGetItem
 from .._call import call
 from .._documentation import documented

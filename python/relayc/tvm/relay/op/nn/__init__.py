@@ -1,4 +1,4 @@
 """Operators of neural networks: `relay.nn`."""
 
 from .nn import *
-from . import utils
+from . import utils as utils

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any, List
 
-from ....runtime import Object
+from ....runtime.object import Object
 
 __all__ = ["RequantizeConfig", "current_requantize_config", "requantize_config"]
 
