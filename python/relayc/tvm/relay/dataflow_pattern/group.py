@@ -32,15 +32,37 @@ PARTITIONED = "PartitionedFromPattern"
 
 
 class Group:
-    """One match: its root, what each pattern matched, and the match as a function of its inputs."""
+    """One match: its root, what each pattern matched, and its inputs with a parameter for each."""
 
-    def __init__(self, root: Any, matches: Matches):
+    def __init__(self, root: Any, matches: Matches, number: int):
         self.root = root
         self.matches = matches
+        self._number = number
         self.args: List[Any] = []
-        self.params: List[Var] = []
-        self.body: Any = None
-        self.name = ""
+        #: The places of the inputs in `args`, by `id`.
+        self.places: Dict[int, int] = {}
+
+    def add_input(self, expr: Any) -> None:
+        """Makes `expr` an input, once."""
+        if id(expr) not in self.places:
+            self.places[id(expr)] = len(self.args)
+            self.args.append(expr)
+
+    def function(self) -> Function:
+        """The match as a function of its inputs, with the attribute that names what it computes."""
+        params = [Var(f"FunctionVar_{self._number}_{i}") for i in range(len(self.args))]
+        names: List[str] = []
+
+        def enter(pre: Any) -> Any:
+            place = self.places.get(id(pre))
+            return None if place is None else params[place]
+
+        def leave(pre: Any, post: Any, memo: Any) -> Any:
+            names.append(_name(pre))
+            return post
+
+        body = mutate(self.root, enter, leave)
+        return Function(params, body).with_attr(PARTITIONED, "".join(names))
 
 
 def post_order(root: Any) -> List[Any]:
@@ -73,6 +95,27 @@ def pattern_order(pattern: DFPattern) -> List[DFPattern]:
     return order
 
 
+def _parts_that_are_inputs(pattern: DFPattern) -> Optional[str]:
+    """The attribute of what `pattern` matches that holds inputs of a group, where the pattern says nothing of them."""
+    if isinstance(pattern, TuplePattern) and pattern.fields is None:
+        return "fields"
+    if isinstance(pattern, CallPattern) and pattern.args is None:
+        return "args"
+    return None
+
+
+def _inside(root: Any, inputs: Dict[int, int]) -> Dict[int, Any]:
+    """All expressions within `root` down to the inputs, which are not among them."""
+    found: Dict[int, Any] = {}
+    stack = [root]
+    while stack:
+        expr = stack.pop()
+        if id(expr) not in found and id(expr) not in inputs:
+            found[id(expr)] = expr
+            stack.extend(children(expr))
+    return found
+
+
 def find_groups(pattern: DFPattern, root: Any) -> Dict[int, Group]:
     """The groups of `pattern` within `root`, by the `id` of their roots."""
     return _Grouper(pattern, root).groups()
@@ -81,7 +124,14 @@ def find_groups(pattern: DFPattern, root: Any) -> Dict[int, Group]:
 class _Grouper:
     def __init__(self, pattern: DFPattern, root: Any):
         self._pattern = pattern
-        self._order = pattern_order(pattern)
+        order = pattern_order(pattern)
+        #: The patterns that match inputs; for some, the inputs are parts of what matched.
+        self._sources = [
+            (part, _parts_that_are_inputs(part))
+            for part in order
+            if _parts_that_are_inputs(part) or not part.sub_patterns()
+        ]
+        self._with_inner = [part for part in order if isinstance(part, (DominatorPattern, FunctionPattern))]
         self._graph = ExprGraph(root)
         self._matcher = Matcher(root, self._graph)
         self._count = 0
@@ -108,62 +158,33 @@ class _Grouper:
 
     def _group(self, root: Any, matches: Matches) -> Optional[Group]:
         """The group of a match, or `None` where it may not be replaced."""
-        group = Group(root, matches)
-        inputs = self._inputs(group)
+        group = Group(root, matches, self._count)
         self._count += 1
-        inside: Dict[int, Any] = {}
-        names: List[str] = []
-
-        def enter(pre: Any) -> Any:
-            return inputs.get(id(pre))
-
-        def leave(pre: Any, post: Any, memo: Any) -> Any:
-            inside[id(pre)] = pre
-            names.append(_name(pre))
-            return post
-
-        group.body = mutate(root, enter, leave)
-        group.name = "".join(names)
-        if not all(self._may_take(expr, inside, root) for expr in inside.values()):
+        self._add_inputs(group)
+        inside = _inside(root, group.places)
+        # A root that is an input itself, as for a wildcard alone, makes no group.
+        if not inside or not all(self._may_take(expr, inside, root) for expr in inside.values()):
             return None
         self._taken.update(inside)
         return group
 
-    def _inputs(self, group: Group) -> Dict[int, Var]:
-        """Adds the group's parameters and arguments; returns the parameters by the `id` of their arguments."""
+    def _add_inputs(self, group: Group) -> None:
         inner = self._inner(group.matches)
-        inputs: Dict[int, Var] = {}
-        for pattern in self._order:
+        for pattern, parts in self._sources:
             for found in group.matches.get(pattern, ()):
-                if isinstance(pattern, TuplePattern) and pattern.fields is None:
-                    candidates = found.fields
-                elif isinstance(pattern, CallPattern) and pattern.args is None:
-                    candidates = found.args
-                elif not pattern.sub_patterns():
-                    candidates = (found,)
-                else:
-                    break
-                for expr in candidates:
-                    if (
-                        id(expr) not in inner
-                        and id(expr) not in inputs
-                        and not isinstance(expr, (Op, Function))
-                        and not self._embeds(expr, pattern)
-                    ):
-                        param = Var(f"FunctionVar_{self._count}_{len(inputs)}")
-                        inputs[id(expr)] = param
-                        group.params.append(param)
-                        group.args.append(expr)
-        return inputs
+                for expr in (found,) if parts is None else getattr(found, parts):
+                    is_input = id(expr) not in inner and not isinstance(expr, (Op, Function))
+                    if is_input and not self._embeds(expr, pattern):
+                        group.add_input(expr)
 
     def _inner(self, matches: Matches) -> Set[int]:
         """What matched a path or the parent of a dominator pattern, or lies in a function: never an input."""
         inner: Set[int] = set()
-        for pattern in self._order:
+        for pattern in self._with_inner:
             if isinstance(pattern, DominatorPattern):
                 for part in (pattern.parent, pattern.path):
                     inner.update(id(expr) for expr in matches.get(part, ()))
-            elif isinstance(pattern, FunctionPattern):
+            else:
                 for function in matches.get(pattern, ()):
                     inner.update(id(expr) for expr in post_order(function.body))
         return inner

@@ -273,13 +273,21 @@ class Matcher:
 
     def _shape(self, pattern: ShapePattern, expr: Any) -> Rule:
         ty = self._type_of(expr)
-        if not isinstance(ty, TensorType) or not _ir.structural_equal(pattern.shape, ty.shape):
+        if not isinstance(ty, TensorType) or not _same_shape(pattern.shape, ty.shape):
             return False
         return (yield pattern.pattern, expr)
 
     def _dtype(self, pattern: DataTypePattern, expr: Any) -> Rule:
         ty = self._type_of(expr)
         return isinstance(ty, TensorType) and pattern.dtype == ty.dtype and (yield pattern.pattern, expr)
+
+
+def _same_shape(expected: Any, found: Any) -> bool:
+    """Whether two shapes are structurally equal; quick for numbers."""
+    if len(expected) != len(found):
+        return False
+    pairs = [(_plain(a), _plain(b)) for a, b in zip(expected, found)]
+    return all(a == b if isinstance(a, int) and isinstance(b, int) else _ir.structural_equal(a, b) for a, b in pairs)
 
 
 def _same_value(expected: Any, found: Any) -> bool:

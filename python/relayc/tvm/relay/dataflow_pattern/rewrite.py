@@ -12,7 +12,7 @@ from ...runtime import convert
 from ..expr import Call
 from ..function import Function
 from .graph import mutate
-from .group import PARTITIONED, find_groups
+from .group import find_groups
 from .pattern import DFPattern, FunctionPattern
 
 #: After so many rounds over the program, callbacks are taken to undo each other's work.
@@ -138,7 +138,7 @@ def partition(
         group = groups.get(id(pre))
         if group is None or not check(pre):
             return post
-        function = Function(group.params, group.body).with_attr(PARTITIONED, group.name)
+        function = group.function()
         for name, value in (attrs or {}).items():
             function = function.with_attr(name, value)
         args: List[Any] = [memo[id(arg)] for arg in group.args]
