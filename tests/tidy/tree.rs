@@ -12,6 +12,9 @@ pub(crate) fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// What git, cargo, npm and tools of Python keep beside the sources.
+const NOT_OURS: [&str; 6] = [".git", "target", "node_modules", "__pycache__", ".mypy_cache", ".pytest_cache"];
+
 /// The paths from the root of all files under a folder with an extension (`""` for all), sorted.
 pub(crate) fn files(folder: &str, extension: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -20,7 +23,8 @@ pub(crate) fn files(folder: &str, extension: &str) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
         for path in entries.flatten().map(|entry| entry.path()) {
             let name = path.file_name().unwrap_or_default();
-            if name == ".git" || name == "target" || name == "node_modules" {
+            let is_built = path.extension().is_some_and(|extension| extension == "so");
+            if is_built || NOT_OURS.iter().any(|other| name == *other) {
                 continue;
             }
             if path.is_dir() {
@@ -34,9 +38,9 @@ pub(crate) fn files(folder: &str, extension: &str) -> Vec<String> {
     found
 }
 
-/// The Rust files of the command line and of every crate.
+/// The Rust files of the command line, of every crate and of the module of Python.
 pub(crate) fn sources() -> Vec<String> {
-    [files("src", "rs"), files("crates", "rs")].concat()
+    [files("src", "rs"), files("crates", "rs"), files("python/src", "rs")].concat()
 }
 
 fn from_root(path: &Path) -> String {
