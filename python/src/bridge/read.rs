@@ -12,7 +12,7 @@ use relayc_check::resolve::attr_value;
 use relayc_ir::attrs::{AttrSchema, OpTable};
 use relayc_ir::types::{Dim, Ty};
 use relayc_ir::{
-    Adt, AttrNames, AttrValue, Attrs, AttrsId, Clause, ConstId, Ctor, CtorId, ExprId, ExprKind, Func, FuncId, Global, GlobalId,
+    Adt, AttrNames, AttrValue, Attrs, AttrsId, Clause, ConstId, Ctor, CtorId, ExprId, ExprKind, Func, FuncId, Global, GlobalId, Kind,
     Module, Operand, PatId, PatKind, Root, VarId,
 };
 use relayc_ops as ops;
@@ -456,6 +456,8 @@ impl<'py> Reader<'py> {
         let mut values = vec![];
         for field in schema.fields {
             values.push(match given.get(field.name) {
+                // It repeats an operand, so it says nothing new unless it is a constant.
+                Some(value) if field.kind == Kind::Expr && kind(value).is_ok_and(|kind| kind != "Constant") => AttrValue::None,
                 Some(value) => {
                     let raw = values::raw(self, value).map_err(|error| {
                         PyTypeError::new_err(format!("`{op}`: attribute `{}`: {}", field.name, error.value(self.py)))
