@@ -168,7 +168,11 @@ def _resolve(node, names):
     for attribute in reversed(path):
         if not isinstance(value, (types.ModuleType, type)):
             return None
-        value = getattr(value, attribute, None)
+        try:
+            value = getattr(value, attribute, None)
+        except Exception:
+            # A module that is loaded on request, and cannot be.
+            return None
     return value
 
 

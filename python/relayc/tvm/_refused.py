@@ -88,6 +88,18 @@ _FUNCTIONS: Dict[str, str] = {
     "build": "relayc builds Relay: call relay.build",
     "create_schedule": _KERNELS,
     "lower": _TIR,
+    "relay.transform.CollagePartition": _TUNING,
+    "relay.transform.PlanDevices": _CPU,
+}
+
+#: Global functions of TVM by their registered names.
+_GLOBAL_FUNCTIONS: Dict[str, str] = {
+    "relay._transform.RemoveStandaloneReshapes": _TIR,
+    "relay.collage.PartitionForTesting": _TUNING,
+    "relay.tec.LowerTE": _KERNELS,
+    "relay.transform.RecoverVirtualDeviceMap": _CPU,
+    "runtime.amx_init": _KERNELS,
+    "runtime.amx_tileconfig": _KERNELS,
 }
 
 _ROOT = __name__.rpartition(".")[0]
@@ -143,6 +155,12 @@ def _make(path: str, sentence: str) -> type:
 def refuse(path: str, sentence: Optional[str] = None) -> type:
     """The refused name at a path below `tvm`, with the sentence of its module unless given."""
     return _make(path, sentence or advice(path) or "it is not part of relayc")
+
+
+def global_function(name: str) -> Optional[type]:
+    """The refused name for a global function of TVM, if it is one that is not Relay."""
+    sentence = _GLOBAL_FUNCTIONS.get(name)
+    return None if sentence is None else _make(f"get_global_func({name!r})", sentence)
 
 
 def module_getattr(module: str) -> Callable[[str], Any]:

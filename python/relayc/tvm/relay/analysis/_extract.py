@@ -135,7 +135,7 @@ def _collecting(mod: Any, calls: List[Any]) -> Any:
             fields += [TupleGetItem(call, i) for i in range(len(ty.fields))]
         else:
             fields.append(call)
-    result = mod.shallow_copy()
+    result = mod._copy()
     main = mod["main"]
     result["main"] = Function(main.params, Tuple(fields), None, main.type_params, main.attrs)
     for call in calls:

@@ -25,8 +25,8 @@ def check_kind(t: Any, mod: Any = None) -> TypeKind:
             kind = _kind_of(part)
             if kind != expected:
                 raise TVMError(
-                    f"Incorrect kind for a {what}. Type {part} inside {ty} is of kind {kind} "
-                    f"but was expected to be {expected}"
+                    f"Incorrect kind for a {what}. A {type(part).__name__} inside a "
+                    f"{type(ty).__name__} is of kind {kind!r} but was expected to be {expected!r}"
                 )
             stack.append(part)
     return _kind_of(t)
@@ -63,7 +63,7 @@ def _parts(ty: Any, mod: Any) -> _Expected:
 
 def _type_call(ty: Any, mod: Any) -> _Expected:
     if type(ty.func).__name__ != "GlobalTypeVar":
-        raise TVMError(f"The callee in {ty} is not a global type var, but is {ty.func}")
+        raise TVMError(f"The callee of a type call is a {type(ty.func).__name__}, not a global type var")
     yield ty.func, TypeKind.AdtHandle, "type call function"
     yield from ((arg, TypeKind.Type, "type call argument") for arg in ty.args)
     definitions = {} if mod is None else mod.type_definitions
@@ -72,7 +72,7 @@ def _type_call(ty: Any, mod: Any) -> _Expected:
         raise TVMError(f"the type variable : `{ty.func.name_hint}` is undefined")
     if len(data.type_vars) != len(ty.args):
         raise TVMError(
-            f"Expected {len(data.type_vars)} arguments for {ty}; got {len(ty.args)}"
+            f"Expected {len(data.type_vars)} arguments for {ty.func.name_hint}; got {len(ty.args)}"
         )
 
 
@@ -82,7 +82,7 @@ def _type_data(ty: Any) -> _Expected:
     for constructor in ty.constructors:
         if constructor.belong_to is not ty.header:
             raise TVMError(
-                f"{constructor} has header {constructor.belong_to} but its data type has "
-                f"header {ty.header}"
+                f"{constructor.name_hint} has header {constructor.belong_to.name_hint} but its "
+                f"data type has header {ty.header.name_hint}"
             )
         yield from ((t, TypeKind.Type, "ADT constructor input") for t in constructor.inputs)

@@ -11,7 +11,7 @@ from ...error import InternalError
 from ..dataflow_pattern.graph import mutate
 from ..expr import Call, GlobalVar, Let, bind, with_fields
 from ..function import Function
-from ._engine import is_optimizable
+from ._engine import is_optimizable, without_functions
 from ._rewrites import rewrite
 
 __all__ = ["inline_bound_to", "mark_extern", "outline"]
@@ -35,7 +35,7 @@ def outline(compiler_filter: str) -> _ModulePass:
     """Each called literal for the compiler becomes the global function of its `global_symbol`."""
 
     def run(mod: Any, ctx: Any) -> Any:
-        output = mod.shallow_copy()
+        output = mod._copy()
         symbols: Dict[str, GlobalVar] = {}
 
         def visit(pre: Any, post: Any, memo: Dict[int, Any]) -> Any:
@@ -54,7 +54,7 @@ def outline(compiler_filter: str) -> _ModulePass:
             if symbol not in symbols:
                 symbols[symbol] = GlobalVar(symbol, func._checked_type_)
             var = symbols[symbol]
-            if not output.contains_global(symbol):
+            if symbol not in output:
                 output[var] = func
             return with_fields(post, op=var)
 
@@ -86,7 +86,7 @@ def mark_extern(compiler_filter: str) -> _ModulePass:
     """Global functions for the compiler get `Extern=1` as their only attribute."""
 
     def run(mod: Any, ctx: Any) -> Any:
-        output = mod.shallow_copy()
+        output = mod._copy()
         for var, func in mod.functions.items():
             if _is_for(func, compiler_filter):
                 bare = Function(func.params, func.body, func.ret_type, func.type_params)
@@ -120,11 +120,9 @@ def inline_bound_to(global_vars: Sequence[Any]) -> _ModulePass:
             func = mod[post.op]
             return bind(rewrite(func.body, inner), dict(zip(func.params, post.args)))
 
-        output = mod.shallow_copy()
+        output = without_functions(mod, names)
         for var, func in mod.functions.items():
-            if var.name_hint in names:
-                output.remove(var)
-            elif is_optimizable(func):
+            if var.name_hint not in names and is_optimizable(func):
                 output.update_func(var, with_fields(func, body=rewrite(func.body, outer)))
         return output
 

@@ -7,7 +7,7 @@ after either, and nodes that a pass leaves as they are stay the same objects.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Container, Mapping, Optional, Sequence, Union
 
 from ..._ffi import register_object
 from ...ir.transform import ModulePass, Pass, PassContext, PassInfo, decorated
@@ -19,6 +19,7 @@ __all__ = [
     "function_native",
     "function_pass",
     "is_optimizable",
+    "without_functions",
     "module_native",
 ]
 
@@ -41,6 +42,12 @@ def is_optimizable(func: Any) -> bool:
     )
 
 
+def without_functions(mod: Any, names: Container[str]) -> Any:
+    """A copy of a module without the functions of these names."""
+    kept = {var: func for var, func in mod.functions.items() if var.name_hint not in names}
+    return type(mod)._from_nodes(kept, mod.type_definitions, mod.attrs)
+
+
 @register_object("relay.FunctionPass")
 class FunctionPass(Pass):
     """A pass over each function of a module; made by `function_pass`."""
@@ -54,7 +61,7 @@ class FunctionPass(Pass):
     def _run(self, mod: Any, ctx: PassContext) -> Any:
         from .transform import InferType
 
-        updated = mod.shallow_copy()
+        updated = mod._copy()
         changed = {
             var: self.pass_func(func, updated, ctx)
             for var, func in mod.functions.items()

@@ -66,11 +66,6 @@ def AnnotateTarget(targets: Union[str, Sequence[str]], include_non_call_ops: boo
     return Sequential([step, module_native("InferType", 0, "infer-type")], name="AnnotateTarget")
 
 
-def PlanDevices(config: Any) -> Pass:
-    """Refuses: every expression runs on the CPU."""
-    return refuse("relay.transform.PlanDevices", "relayc compiles for one CPU")()
-
-
 def ManifestLifetimes() -> Pass:
     """Refuses: memory is planned while relayc compiles."""
     return refuse("relay.transform.ManifestLifetimes", "relayc plans memory while it compiles")()
@@ -97,6 +92,6 @@ def InlineCompilerFunctionsBoundTo(global_vars: Sequence[Any]) -> Pass:
     return ModulePass(inline_bound_to(global_vars), PassInfo(0, "InlineCompilerFunctionsBoundTo"))
 
 
-def CollagePartition(config: Any, cost_estimator: Any = None) -> Pass:
-    """Refuses: there is one CPU to choose from."""
-    return refuse("relay.transform.CollagePartition", "relayc compiles for one CPU")()
+#: Every expression runs on the one CPU.
+PlanDevices = refuse("relay.transform.PlanDevices")
+CollagePartition = refuse("relay.transform.CollagePartition")

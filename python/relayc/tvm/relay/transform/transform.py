@@ -83,8 +83,8 @@ def _on_expr(step: Pass, expr: Any, mod: Any = None) -> Any:
     from ..expr import GlobalVar
     from ..function import Function
 
-    module = mod.shallow_copy() if mod is not None else IRModule()
-    var = GlobalVar("main") if not module.contains_global("main") else GlobalVar("__expr")
+    module = mod._copy() if mod is not None else IRModule()
+    var = GlobalVar("main") if "main" not in module else GlobalVar("__expr")
     whole = isinstance(expr, Function)
     module[var] = expr if whole else Function(_free_vars(expr), expr)
     result = step(module)[var.name_hint]
@@ -381,7 +381,9 @@ def DynamicToStatic() -> Pass:
 
 def Inline() -> Pass:
     """Puts the bodies of global functions marked `Inline=1` in the place of their calls."""
-    return module_native("InlineGlobals", 1, "inline")
+    from ._inline import inline
+
+    return ModulePass(inline, _info("InlineGlobals", 1))
 
 
 def gradient(expr: Any, mod: Any = None, mode: str = "higher_order") -> Any:
@@ -434,7 +436,7 @@ def _on_function(step: Any, func: Any, mod: Any, update: bool = False) -> Any:
     from ...ir.module import IRModule
     from ..expr import GlobalVar
 
-    module = IRModule() if mod is None else mod.shallow_copy()
+    module = IRModule() if mod is None else mod._copy()
     if isinstance(func, GlobalVar):
         name = func.name_hint
     else:
