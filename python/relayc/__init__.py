@@ -1,7 +1,44 @@
-"""Relay from Python: read, check, run and compile programs of the Relay text language."""
+"""Relay from Python: read, check, run and compile programs of the Relay text language.
+
+    import relayc
+
+    module = relayc.load("net.relay", params="net.params")
+    net = module.compile(threads=2)
+    scores = net(data=picture)
+
+`relayc.tvm` has the Relay API of TVM v0.14.
+"""
 
 from __future__ import annotations
 
-from ._relayc import __version__
+from . import ops, zoo
+from ._errors import RelayError
+from ._executable import Bench, Executable, Profile
+from ._module import Diagnostic, Edit, Fix, Module, Span, load, parse
+from ._params import import_mxnet, import_onnx, load_params, save_params
+from ._relayc import Port, __version__
+from ._values import Adt, Ref
 
-__all__ = ["__version__"]
+__all__ = [
+    "Adt",
+    "Bench",
+    "Diagnostic",
+    "Edit",
+    "Executable",
+    "Fix",
+    "Module",
+    "Port",
+    "Profile",
+    "Ref",
+    "RelayError",
+    "Span",
+    "__version__",
+    "import_mxnet",
+    "import_onnx",
+    "load",
+    "load_params",
+    "ops",
+    "parse",
+    "save_params",
+    "zoo",
+]

@@ -16,6 +16,7 @@ use relayc_engine::build::{self, Request};
 use relayc_engine::compile::Settings;
 use relayc_engine::library::Error;
 use relayc_engine::measure::Times;
+use relayc_sys as sys;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -216,17 +217,62 @@ impl Executable {
         profile::of(py, made, &call.values()?, seconds)
     }
 
-    /// The bytes of a shared object for machines of the targets, with its weights inside.
-    fn _artifact<'py>(
+    /// Measures single runs, without what a call from Python adds: `.p50_ms`, `.min_ms`, and others. Without arguments, floats are
+    /// random, and all else is zero.
+    #[pyo3(signature = (*args, seconds=1.0, warmup=0.2, **kwargs))]
+    fn bench<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        seconds: f64,
+        warmup: f64,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "bench", (slf, args, dict(slf.py(), kwargs), seconds, warmup))
+    }
+
+    /// Measures each group of operators in runs of some seconds; `str()` of the result is a table. Without arguments, floats are
+    /// random, and all else is zero.
+    #[pyo3(signature = (*args, seconds=1.0, **kwargs))]
+    fn profile<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        seconds: f64,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "profile", (slf, args, dict(slf.py(), kwargs), seconds))
+    }
+
+    /// Writes a shared object with code for machines of the targets, and the weights. It needs neither relayc nor a compiler.
+    /// `sizes` are those of open dimensions, `"n=1,4"`; it has code for each combination.
+    #[pyo3(signature = (path, *, targets=vec!["x86-64-v3".to_owned(), "x86-64-v4".to_owned()], sizes=vec![]))]
+    fn save<'py>(slf: &Bound<'py, Self>, path: Bound<'py, PyAny>, targets: Vec<String>, sizes: Vec<String>) -> PyResult<()> {
+        in_python(slf, "save", (slf, path, targets, sizes)).map(|_| ())
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "shown", (slf,))
+    }
+
+    /// How the tensors of each parameter nest: None for one, a list for a tuple.
+    #[getter]
+    fn _nests<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.signature.params.iter().map(|param| param.nest.object(py)).collect()
+    }
+
+    /// Writes a shared object for machines of the targets, with its weights inside.
+    fn _write_artifact(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
+        path: PathBuf,
         name: &str,
         targets: Vec<String>,
         sizes: Vec<String>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+    ) -> PyResult<()> {
         let made = self.made("another artifact")?;
-        let bytes = with_threads(py, || artifact_of(made, name, &targets, sizes))?;
-        Ok(PyBytes::new(py, &bytes))
+        with_threads(py, || {
+            let bytes = artifact_of(made, name, &targets, sizes)?;
+            sys::write_atomic(&[(&path, &bytes)]).map_err(said)
+        })
     }
 
     /// The text of the program; that of an artifact is the text it was built from.
@@ -261,9 +307,22 @@ impl Executable {
             ports.iter().map(|port| format!("{}: {}{}", port.name, port.dtype, port.shape_text())).collect::<Vec<_>>().join(", ")
         };
         let (inputs, outputs) = (ports(&self.signature.inputs), ports(&self.signature.outputs));
-        let kind = self.engine(py)?.kind();
-        Ok(format!("<relayc.Executable @{}({inputs}) -> {outputs}, {kind}, {} threads>", how.entry, how.threads))
+        let (kind, threads) = (self.engine(py)?.kind(), relayc_base::text::count(how.threads, "thread"));
+        Ok(format!("<relayc.Executable @{}({inputs}) -> {outputs}, {kind}, {threads}>", how.entry))
     }
+}
+
+/// Calls a function of `relayc._executable`.
+fn in_python<'py>(
+    executable: &Bound<'py, Executable>,
+    name: &str,
+    args: impl pyo3::call::PyCallArgs<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    executable.py().import("relayc._executable")?.getattr(name)?.call1(args)
+}
+
+fn dict<'py>(py: Python<'py>, kwargs: Option<&Bound<'py, PyDict>>) -> Bound<'py, PyDict> {
+    kwargs.cloned().unwrap_or_else(|| PyDict::new(py))
 }
 
 /// The bytes of an artifact. Errors: RelayError, ValueError for a target.

@@ -6,6 +6,8 @@ mod compile;
 mod engines;
 mod error;
 mod executable;
+mod face;
+mod graph;
 mod import;
 mod module;
 mod nodes;
@@ -36,7 +38,9 @@ fn _relayc(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bridge::tensors::NativeTensor>()?;
     signals::register(module)?;
     executable::register(module)?;
+    face::register(module)?;
     values::register(module)?;
+    module.add_function(wrap_pyfunction!(graph::graph_of, module)?)?;
     weights::register(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

@@ -27,6 +27,16 @@ impl Nest {
         }
     }
 
+    /// None for a tensor, a list for a tuple.
+    pub(crate) fn object<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Nest::Tensor => Ok(py.None().into_bound(py)),
+            Nest::Tuple(fields) => {
+                Ok(PyList::new(py, fields.iter().map(|field| field.object(py)).collect::<PyResult<Vec<_>>>()?)?.into_any())
+            }
+        }
+    }
+
     /// One tensor alone, several as a tuple.
     pub(crate) fn of_count(n: usize) -> Nest {
         if n == 1 { Nest::Tensor } else { Nest::Tuple((0..n).map(|_| Nest::Tensor).collect()) }

@@ -34,7 +34,7 @@ fn named_of(dict: &Bound<'_, PyDict>) -> PyResult<Named> {
 }
 
 /// A dictionary of new arrays.
-fn dict_of<'py>(py: Python<'py>, named: &Named) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn dict_of<'py>(py: Python<'py>, named: &Named) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     named.iter().try_for_each(|(name, tensor)| dict.set_item(name, array_of(py, tensor)?))?;
     Ok(dict)

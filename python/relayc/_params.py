@@ -1,0 +1,68 @@
+"""Files of named arrays, and models of other formats."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Mapping, Sequence, Union
+
+import numpy as np
+
+from . import _relayc
+from ._module import Module
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+def load_params(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a file by name: .params of TVM or MXNet, .npz, .safetensors. Errors: RelayError.
+
+    bfloat16, which NumPy does not have, is two raw bytes (`V2`).
+    """
+    return _relayc.read_weights(os.fspath(path))
+
+
+def save_params(path: Path, params: Mapping[str, Any]) -> None:
+    """Writes arrays by name, in the format of the file's name. Errors: ValueError for another name, RelayError."""
+    _relayc.write_weights(os.fspath(path), dict(params))
+
+
+def import_onnx(
+    path: Path,
+    *,
+    shapes: Mapping[str, Sequence[Any]] | None = None,
+    inputs: Sequence[str] = (),
+    keep_going: bool = False,
+    external_data: bool = False,
+) -> Module:
+    """The program of an ONNX model, with its weights.
+
+    shapes: of inputs, by name: numbers, names of sizes, `"?"`. inputs: values that become part of the program, `"axes=2xi64=[0, 1]"`.
+    keep_going: results of nodes that cannot be imported become inputs. external_data: parts of the model in other files of its
+    folder are read. Errors: RelayError.
+    """
+    module = _relayc.import_file(
+        os.fspath(path),
+        shapes=_shapes(shapes),
+        inputs=list(inputs),
+        keep_going=keep_going,
+        external_data=external_data,
+    )
+    return Module(module, name=os.path.basename(os.fspath(path)))
+
+
+def import_mxnet(
+    symbol: Path, params: Path | Sequence[Path] = (), *, shapes: Mapping[str, Sequence[Any]] | None = None
+) -> Module:
+    """The program of a network of MXNet (`net-symbol.json`), with the weights of its `net-0000.params`.
+
+    shapes: of its inputs, by name. Errors: RelayError.
+    """
+    files = [params] if isinstance(params, (str, os.PathLike)) else list(params)
+    module = _relayc.import_file(
+        os.fspath(symbol), weights=[os.fspath(file) for file in files], shapes=_shapes(shapes)
+    )
+    return Module(module, name=os.path.basename(os.fspath(symbol)))
+
+
+def _shapes(shapes: Mapping[str, Sequence[Any]] | None) -> list[str]:
+    return [f"{name}={','.join(map(str, dims))}" for name, dims in (shapes or {}).items()]
