@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from . import analysis as _analysis
 from . import call_graph, feature, sparse_conv2d, sparse_dense
+from ._blocks import check_basic_block_normal_form
 from ._counts import get_total_mac_number, list_fake_quantized_op_freqs, list_op_freqs
 from ._extract import (
-    check_basic_block_normal_form,
     extract_fused_functions,
     extract_intermdeiate_expr,
     get_calibration_data,

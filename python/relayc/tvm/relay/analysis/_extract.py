@@ -4,38 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping
 
-from ...error import InternalError, TVMError
+from ...error import InternalError
 from ...ir.op import Op
 from ._walk import post_order
 
 __all__ = [
-    "check_basic_block_normal_form",
     "extract_fused_functions",
     "extract_intermdeiate_expr",
     "get_calibration_data",
     "search_fc_transpose",
 ]
-
-
-def check_basic_block_normal_form(expr: Any) -> bool:
-    """Whether each value is bound in the block of its users' common scope.
-
-    Raises `TVMError` if one is not: `ToBasicBlockNormalForm` would bind it.
-    """
-    from ...ir.module import IRModule
-    from ..function import Function
-    from ..transform import ToBasicBlockNormalForm
-    from .analysis import free_vars
-
-    func = expr if isinstance(expr, Function) else Function(free_vars(expr), expr)
-    from ...ir import structural_equal
-    from ..transform import InferType
-
-    before = InferType()(IRModule.from_expr(func))
-    after = ToBasicBlockNormalForm()(before)
-    if not structural_equal(before["main"], after["main"]):
-        raise TVMError("the expression violates the basic block normal form: it is not\n" + str(after))
-    return True
 
 
 def extract_fused_functions(mod: Any) -> Dict[Any, Any]:
