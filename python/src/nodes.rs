@@ -46,14 +46,22 @@ pub(crate) fn parse_module(
     if meta_table.is_some_and(|table| !table.is_none() && table.len().is_ok_and(|n| n > 0)) {
         return Err(PyValueError::new_err("a table of metadata has no text here: put it into the text as `#[metadata]` section"));
     }
-    let known = match init_module.filter(|module| !module.is_none()) {
-        Some(module) => astext(module, true)?,
-        None => String::new(),
+    let text = match init_module.filter(|module| !module.is_none()) {
+        Some(module) => beside(source, &astext(module, true)?),
+        None => source.to_owned(),
     };
-    // Definitions of the other module come after the text, so that places in it are right.
-    let (_, definitions) = known.split_once('\n').unwrap_or_default();
-    let text = if definitions.is_empty() { source.to_owned() } else { format!("{source}\n{definitions}") };
     checked(check_text_as(source_name, &text, Phase::InferModule, &options())).map(Module::new)
+}
+
+/// `source` with the definitions of a printed module in scope. They stand on the line of the header: constructors come before their
+/// uses, and the lines of `source` keep their numbers.
+fn beside(source: &str, module: &str) -> String {
+    let (_, definitions) = module.split_once('\n').unwrap_or_default();
+    let (definitions, metadata) = definitions.split_at(definitions.find("#[metadata]").unwrap_or(definitions.len()));
+    let header = source.find("#[version").unwrap_or_default();
+    let end = source[header..].find('\n').map_or(source.len(), |end| header + end);
+    let (before, after) = if source[header..].starts_with("#[version") { source.split_at(end) } else { ("", source) };
+    format!("{before} {}{after}\n{metadata}", definitions.replace('\n', " "))
 }
 
 /// Reads the text of an expression.
