@@ -15,7 +15,7 @@ from ..runtime.script_printer import Scriptable
 from ._rewrite import rewrite
 from .adt import Constructor, TypeData
 from .attrs import DictAttrs
-from .base import Node
+from .base import Node, structural_equal
 from .expr import GlobalVar, RelayExpr
 from .function import BaseFunc
 from .type import GlobalTypeVar, Type
@@ -235,10 +235,16 @@ class IRModule(Node, Scriptable):
                 return self._type_vars.get(node.name_hint, node)
             return None
 
-        made: Dict[Constructor, Any] = {}
+        # Data types that are the same here, and their constructors: programs of this module hold ours.
+        made: Dict[Any, Any] = {}
+        for header, data in other._types.items():
+            ours = self._types.get(self._type_vars.get(header.name_hint))
+            if ours is not None and structural_equal(ours, rewrite(data, replace)):
+                made[data] = ours
+                made.update(zip(data.constructors, ours.constructors))
 
         def shared(node: Any) -> Any:
-            if isinstance(node, Constructor):
+            if isinstance(node, (Constructor, TypeData)):
                 if node not in made:
                     made[node] = rewrite(node, replace)
                 return made[node]
