@@ -7,9 +7,10 @@ written once, so sharing comes back.
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import struct
-from typing import Any, Callable, Dict, Iterable, List, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from .._ffi.registry import OBJECTS
 from ..error import TVMError
@@ -43,7 +44,7 @@ def _attr_kinds(type_key: str) -> Dict[str, str]:
 
 
 class _Entry:
-    """A node that is being written: what its JSON holds, and the nodes that it is made of."""
+    """What the JSON of a node holds, where that is more than the fields of its class."""
 
     __slots__ = ("head", "kinds", "values", "keys", "data")
 
@@ -54,12 +55,17 @@ class _Entry:
         self.keys: List[str] = []
         self.data: List[Any] = []
 
-    def children(self) -> Iterable[Any]:
-        yield from (value for name, value in self.values.items() if self.kinds[name] in _NODES)
-        yield from self.data
+    def settle(self) -> List[Any]:
+        """The nodes that this is made of; numbers and lists of Python become nodes, once."""
+        self.data = [_as_node(value) for value in self.data]
+        for name, value in self.values.items():
+            if self.kinds[name] in _NODES:
+                self.values[name] = _as_node(value)
+        return [value for name, value in self.values.items() if self.kinds[name] in _NODES] + self.data
 
 
-def _entry(node: Any) -> _Entry:
+def _entry(node: Any) -> Optional[_Entry]:
+    """The entry of a node; None for one that is written by the fields of its class."""
     if isinstance(node, str):
         return _Entry({"type_key": String._type_key, **_repr(str(node).encode())})
     cls = type(node)
@@ -70,27 +76,27 @@ def _entry(node: Any) -> _Entry:
     if cls is ShapeTuple:
         blob = struct.pack(f"<Q{len(node)}q", len(node), *node)
         return _Entry({"type_key": cls._type_key, "repr_str": base64.b64encode(blob).decode()})
-    if cls is Array:
-        entry = _Entry({"type_key": cls._type_key})
-        entry.data = list(node)
-        return entry
-    if isinstance(node, Map):
-        return _map_entry(node)
-    entry = _Entry({"type_key": getattr(node, "type_key", None) or cls._type_key})
+    if cls is Array or isinstance(node, Map):
+        return _container_entry(node)
+    if not isinstance(node, Attrs) and cls is not IRModule:
+        if cls._type_key not in OBJECTS:
+            raise TVMError(f"a {cls.__name__} cannot be written as JSON")
+        return None
+    entry = _Entry({"type_key": getattr(node, "type_key", cls._type_key)})
     if cls is DictAttrs:
         entry.kinds, entry.values = {"__dict__": NODE}, {"__dict__": Map(node._values)}
-    elif isinstance(node, Attrs):
-        entry.kinds, entry.values = _attr_kinds(node.type_key), node._values
-    elif isinstance(node, Object) and cls._type_key in OBJECTS:
-        entry.kinds, entry.values = cls._fields, {name: getattr(node, name, None) for name in cls._fields}
+    elif cls is IRModule:
+        entry.kinds, entry.values = cls._fields, {name: getattr(node, name) for name in cls._fields}
     else:
-        raise TVMError(f"a {cls.__name__} cannot be written as JSON")
+        entry.kinds, entry.values = _attr_kinds(node.type_key), dict(node._values)
     return entry
 
 
-def _map_entry(node: Map) -> _Entry:
-    entry = _Entry({"type_key": "Map"})
-    if all(isinstance(key, str) for key in node):
+def _container_entry(node: Any) -> _Entry:
+    entry = _Entry({"type_key": "Array" if type(node) is Array else "Map"})
+    if type(node) is Array:
+        entry.data = list(node)
+    elif all(isinstance(key, str) for key in node):
         entry.keys = [str(key) for key in node]
         entry.data = list(node.values())
     else:
@@ -107,75 +113,91 @@ def _repr(text: bytes) -> Dict[str, str]:
     return {"repr_b64": base64.b64encode(struct.pack("<Q", len(text)) + text).decode()}
 
 
+def _as_node(value: Any) -> Any:
+    if isinstance(value, (Object, str)) or value is None:
+        return value
+    from ..runtime.object_generic import convert
+
+    return convert(value)
+
+
+@functools.lru_cache(maxsize=None)
+def _form(cls: type) -> Tuple[Tuple[str, ...], Tuple[Tuple[str, str], ...], str]:
+    """The fields of a class that are nodes, all its fields in order of their names, and its JSON with gaps."""
+    fields = tuple(sorted(cls._fields.items()))
+    gaps = ", ".join(f'"{name}": "{{}}"' for name, _ in fields)
+    text = f'{{{{"type_key": "{cls._type_key}", "attrs": {{{{{gaps}}}}}}}}}'
+    nodes = tuple(name for name, kind in cls._fields.items() if kind in _NODES)
+    return nodes, fields, text
+
+
 def save_json(root: Any) -> str:
     """The JSON of a node and all that it is made of."""
-    from ..runtime.object_generic import convert
-
-    root = convert(root)
-    kept: List[Any] = [None]  # keeps every node alive, so that no two have one address
-    index: Dict[int, int] = {id(None): 0}
-    entries: List[_Entry] = [_Entry({"type_key": ""})]
-    pending = [root]
-    while pending:
-        node = _as_node(pending.pop())
-        if id(node) in index:
-            continue
-        index[id(node)] = len(entries)
-        kept.append(node)
-        entry = _entry(node)
-        _settle(entry)
-        entries.append(entry)
-        pending += reversed(list(entry.children()))
-    tensors: List[str] = []
-    tensor_index: Dict[int, int] = {}
-    nodes = [_written(entry, index, tensors, tensor_index) for entry in entries]
-    graph = {"root": index[id(root)], "b64ndarrays": tensors, "attrs": {"tvm_version": _VERSION}}
-    # A node a line: legible, and as fast as without lines.
-    lines = ",\n    ".join(map(json.dumps, nodes))
-    return f'{{"nodes": [\n    {lines}],\n  {json.dumps(graph)[1:]}'
+    return _Saver().save(_as_node(root))
 
 
-def _as_node(value: Any) -> Any:
-    from ..runtime.object_generic import convert
+class _Saver:
+    """Numbers all nodes from the root on, parents first, then writes them."""
 
-    return value if isinstance(value, (Object, str)) or value is None else convert(value)
+    def __init__(self) -> None:
+        self.index: Dict[int, int] = {id(None): 0}
+        #: The nodes by number: kept, so that no two have one address.
+        self.nodes: List[Any] = [None]
+        self.entries: Dict[int, _Entry] = {0: _Entry({"type_key": ""})}
+        self.tensors: List[str] = []
+        self.tensor_index: Dict[int, int] = {}
 
+    def save(self, root: Any) -> str:
+        pending = [root]
+        while pending:
+            node = pending.pop()
+            if id(node) in self.index:
+                continue
+            number = self.index[id(node)] = len(self.nodes)
+            self.nodes.append(node)
+            entry = _entry(node)
+            if entry is None:
+                pending += [getattr(node, name, None) for name in reversed(_form(type(node))[0])]
+            else:
+                self.entries[number] = entry
+                pending += reversed(entry.settle())
+        # A node a line.
+        lines = ",\n    ".join(self._line(number) for number in range(len(self.nodes)))
+        graph = {
+            "root": self.index[id(root)],
+            "b64ndarrays": self.tensors,
+            "attrs": {"tvm_version": _VERSION},
+        }
+        return f'{{"nodes": [\n    {lines}],\n  {json.dumps(graph)[1:]}'
 
-def _settle(entry: _Entry) -> None:
-    """Turns Python's numbers and lists among the parts into nodes, once, so that positions are theirs."""
-    entry.data = [_as_node(value) for value in entry.data]
-    entry.values = {
-        name: _as_node(value) if entry.kinds[name] in _NODES else value for name, value in entry.values.items()
-    }
+    def _line(self, number: int) -> str:
+        entry = self.entries.get(number)
+        if entry is None:
+            node = self.nodes[number]
+            _, fields, text = _form(type(node))
+            return text.format(*[self._text(kind, getattr(node, name, None)) for name, kind in fields])
+        result = dict(entry.head)
+        if entry.values:
+            result["attrs"] = {
+                name: self._text(entry.kinds[name], entry.values[name]) for name in sorted(entry.values)
+            }
+        if entry.keys:
+            result["keys"] = entry.keys
+        if entry.data:
+            result["data"] = [self.index[id(value)] for value in entry.data]
+        return json.dumps(result)
 
-
-def _written(
-    entry: _Entry, index: Dict[int, int], tensors: List[str], tensor_index: Dict[int, int]
-) -> Dict[str, Any]:
-    result = dict(entry.head)
-    attrs = {}
-    for name in sorted(entry.values):
-        value, kind = entry.values[name], entry.kinds[name]
+    def _text(self, kind: str, value: Any) -> Any:
         if kind in _NODES:
-            attrs[name] = str(index[id(value)])
-        elif kind == NDARRAY:
-            if id(value) not in tensor_index:
-                tensor_index[id(value)] = len(tensors)
-                tensors.append(base64.b64encode(save_tensor(value)).decode())
-            attrs[name] = str(tensor_index[id(value)])
-        elif kind in (INT, BOOL):
-            attrs[name] = str(int(value))
-        elif kind == FLOAT:
-            attrs[name] = f"{float(value):.17g}"
-        else:
-            attrs[name] = str(value)
-    if attrs:
-        result["attrs"] = attrs
-    if entry.keys:
-        result["keys"] = entry.keys
-    if entry.data:
-        result["data"] = [index[id(value)] for value in entry.data]
-    return result
+            return str(self.index[id(value)])
+        if kind == NDARRAY:
+            if id(value) not in self.tensor_index:
+                self.tensor_index[id(value)] = len(self.tensors)
+                self.tensors.append(base64.b64encode(save_tensor(value)).decode())
+            return str(self.tensor_index[id(value)])
+        if kind == FLOAT:
+            return f"{float(value):.17g}"
+        return str(int(value)) if kind in (INT, BOOL) else str(value)
 
 
 def load_json(text: str) -> Any:
@@ -299,7 +321,7 @@ def _empty(node: Dict[str, Any]) -> Any:
     if key.startswith(("relay.attrs.", "attrs.")):
         from .._native import make_attrs
 
-        return make_attrs(key, {})
+        return make_attrs(key, dict.fromkeys(_attr_kinds(key)))
     cls = OBJECTS.get(key)
     if cls is None:
         raise TVMError(f"Cannot find type {key}. Did you forget to register the node?")

@@ -41,10 +41,6 @@ def _call(node: Call) -> List[_Part]:
     return _fields(node)[:3] if type(node.op) is Op else _fields(node)
 
 
-def _attrs(node: Attrs) -> List[_Part]:
-    return [(name, value, False) for name, value in node._values.items()]
-
-
 def _sequence(node: Any) -> List[_Part]:
     return [(i, value, False) for i, value in enumerate(node)]
 
@@ -57,10 +53,7 @@ _PARTS = {Call: _call, Array: _sequence, ShapeTuple: _sequence, ADT: _adt}
 
 
 def _parts(node: Any) -> List[_Part]:
-    special = _PARTS.get(type(node))
-    if special is not None:
-        return special(node)
-    return _attrs(node) if isinstance(node, Attrs) else _fields(node)
+    return _PARTS.get(type(node), _fields)(node)
 
 
 def _is_graph(node: Any) -> bool:
@@ -133,12 +126,12 @@ class _Equality:
             stack.pop()
         if cls is IRModule:
             return self._modules(task)
-        if cls is DictAttrs:
-            return self._mappings(task, a._values, b._values)
+        if isinstance(a, Attrs):
+            return a.type_key == b.type_key and self._mappings(task, a._values, b._values)
         if cls is Map:
             return self._mappings(task, a._items, b._items)
         parts, others = _parts(a), _parts(b)
-        if len(parts) != len(others) or isinstance(a, Attrs) and a.keys() != b.keys():
+        if len(parts) != len(others):
             return False
         for (step, x, defines), (_, y, _) in zip(reversed(parts), reversed(others)):
             stack.append(_Task(x, y, defines or task.map_free, task, step))
@@ -306,7 +299,7 @@ class _Hash:
                     yield name, False
                     yield table[names[name]], False
             yield node.attrs, False
-        elif isinstance(node, (Map, DictAttrs)):
+        elif isinstance(node, (Map, Attrs)):
             items = node._items if isinstance(node, Map) else node._values
             yield len(items), False
             if all(isinstance(key, str) for key in items):
