@@ -32,11 +32,17 @@ class TermVizParser(VizParser):
         elif isinstance(node, Op):
             kind, detail, sources = node.name, "", []
         elif isinstance(node, Function):
-            kind, detail, sources = "Func", str(node.params), [node.body]
+            detail = f"[{', '.join(_parameter(param) for param in node.params)}]"
+            kind, sources = "Func", [node.body]
         else:
             return self._default_parser.get_node_edges(node, relay_param, node_to_id)
         node_id = node_to_id[node]
         return VizNode(node_id, kind, detail), edges_from(sources, node_id, node_to_id)
+
+
+def _parameter(param: _expr.Var) -> str:
+    ty = param.type_annotation
+    return f"Var({param.name_hint})" if ty is None else f"Var({param.name_hint}, ty={ty})"
 
 
 class TermNode:
