@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple
+
+from .._errors import RelayError
 
 
 def _native() -> Any:
     from .. import _relayc
 
     return _relayc
+
+
+@contextmanager
+def _reported(module: Any = None) -> Iterator[None]:
+    """Shows errors to the renderer that the program has set, before they are raised."""
+    try:
+        yield
+    except RelayError as error:
+        from .ir.diagnostics import report
+
+        report(module, error)
+        raise
 
 
 def astext(node: Any, show_meta_data: bool = True, annotate: Optional[Callable[[Any], str]] = None) -> str:
@@ -20,12 +35,14 @@ def astext(node: Any, show_meta_data: bool = True, annotate: Optional[Callable[[
 
 def parse_module(source: str, source_name: str, init_module: Any = None, meta_table: Any = None) -> Any:
     """The native module that `source` describes; definitions of `init_module` are in scope and part of it."""
-    return _native().parse_module(source, source_name, init_module, meta_table)
+    with _reported(init_module):
+        return _native().parse_module(source, source_name, init_module, meta_table)
 
 
 def parse_expr(source: str, source_name: str = "string") -> Any:
     """The expression that `source` describes, as a node."""
-    return _native().parse_expr(source, source_name)
+    with _reported():
+        return _native().parse_expr(source, source_name)
 
 
 def nodes(native: Any) -> Tuple[Dict[Any, Any], Dict[Any, Any]]:
@@ -44,10 +61,11 @@ def run_pass(module: Any, name: str, options: Mapping[str, Any]) -> Any:
     """The module after a pass of `relayc passes`; nodes that it leaves as they are stay the same."""
     from .ir.module import IRModule
 
-    if name == "infer-type":
-        functions, types = _native().infer_module(module)
-    else:
-        functions, types = _native().run_pass(module, name, dict(options))
+    with _reported(module):
+        if name == "infer-type":
+            functions, types = _native().infer_module(module)
+        else:
+            functions, types = _native().run_pass(module, name, dict(options))
     return IRModule._from_nodes(functions, types, module.attrs)
 
 

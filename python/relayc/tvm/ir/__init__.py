@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import _test_attrs, container
+from . import _test_attrs, container, diagnostics
 from .adt import Constructor, TypeData
 from .attrs import Attrs, DictAttrs, make_node
 from .base import (
@@ -38,3 +38,8 @@ from .type import (
     TypeVar,
 )
 from .type_relation import TypeCall, TypeRelation
+
+from . import instrument, transform
+from .._refused import module_getattr
+
+__getattr__ = module_getattr(__name__)
