@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
-from ..error import TVMError
 from .attrs import Attrs, register_attrs_maker
 
 _DEFAULTS = {"axis": 10, "name": None, "padding": (0, 0), "func": None}
@@ -15,12 +14,12 @@ def _make(type_key: str, given: Dict[str, Any]) -> Attrs:
 
     unknown = given.keys() - _DEFAULTS.keys()
     if unknown:
-        raise TVMError(f"AttributeError: attrs.TestAttrs: has no field `{min(unknown)}`")
+        raise AttributeError(f"attrs.TestAttrs has no field `{min(unknown)}`")
     values = {**_DEFAULTS, **given}
     if values["name"] is None:
-        raise TVMError("AttributeError: attrs.TestAttrs: the field `name` must be given")
+        raise AttributeError("attrs.TestAttrs: the field `name` must be given")
     if not 1 <= values["axis"] <= 10:
-        raise TVMError(f"AttributeError: attrs.TestAttrs: `axis` is {values['axis']}, not from 1 to 10")
+        raise AttributeError(f"attrs.TestAttrs: `axis` is {values['axis']}, not from 1 to 10")
     return Attrs(type_key, {**values, "padding": convert(values["padding"])})
 
 

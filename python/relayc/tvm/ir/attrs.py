@@ -17,7 +17,7 @@ class Attrs(Object):
 
     def __init__(self, type_key: str, values: Mapping[str, Any]) -> None:
         """Takes the values as they are: the complete fields of `type_key`."""
-        self.type_key = type_key
+        self._type_key = type_key
         self._values: Dict[str, Any] = dict(values)
 
     def __getattr__(self, name: str) -> Any:

@@ -60,11 +60,11 @@ class Op(RelayExpr):
 
     @staticmethod
     def get(op_name: str) -> "Op":
-        """The operator of this name. Raises TVMError (AttributeError in TVM's C++) if there is none."""
+        """The operator of this name. Raises AttributeError if there is none."""
         Op._ensure_loaded()
         op = Op._table.get(op_name)
         if op is None:
-            raise TVMError(f"AttributeError: Operator {op_name} is not registered")
+            raise AttributeError(f"Operator {op_name} is not registered")
         return op
 
     @staticmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Sequence, Tuple
 
 from .._ffi.registry import register_object
+from ..error import TVMError
 from ..runtime._dtype import dtype_name
 from ..runtime.container import Array
 from ..runtime.object import DTYPE, NODE
@@ -20,6 +21,8 @@ class TensorType(Type):
     _compared = ("shape", "dtype")
 
     def __init__(self, shape: Sequence[Any], dtype: Any = "float32") -> None:
+        if isinstance(shape, str):
+            raise TVMError(f"expected a list of dimensions, found {shape!r}")
         self.shape = Array(map(dimension, shape))
         self.dtype = dtype_name(dtype)
 

@@ -36,3 +36,6 @@ class TypeRelation(TypeConstraint):
         self.args = Array(args)
         self.num_inputs = num_inputs
         self.attrs = attrs
+
+    def __repr__(self) -> str:
+        return self.legacy_repr()

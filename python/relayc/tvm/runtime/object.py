@@ -30,6 +30,11 @@ class Object:
     #: Whether two nodes are equal only where they are defined together, or are the same.
     _free_var: ClassVar[bool] = False
 
+    @property
+    def type_key(self) -> str:
+        """TVM's name of the node's class."""
+        return self._type_key
+
     def same_as(self, other: Any) -> bool:
         """Whether `other` is this very node."""
         return self is other

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Optional, Tuple
 
 from .._ffi.registry import register_object
@@ -49,8 +50,10 @@ class ObjectPath(Object):
 
     def get_prefix(self, length: int) -> "ObjectPath":
         """The path of the first steps. Raises IndexError for more steps than there are."""
-        if not 1 <= length <= len(self):
-            raise IndexError(f"a path of {len(self)} steps has no prefix of {length}")
+        if length < 1:
+            raise IndexError("Prefix length must be at least 1")
+        if length > len(self):
+            raise IndexError("Attempted to get a prefix longer than the path itself")
         at = self
         while len(at) > length:
             at = at._parent
@@ -89,7 +92,10 @@ class ObjectPath(Object):
         return hash(self._steps())
 
     def __repr__(self) -> str:
-        return "".join(cls._text.format(step) for cls, step in self._steps())
+        return "".join(
+            cls._text.format(json.dumps(step) if cls is MapValuePath and isinstance(step, str) else step)
+            for cls, step in self._steps()
+        )
 
 
 @register_object("RootPath")
@@ -131,7 +137,7 @@ class MissingArrayElementPath(ObjectPath):
 class MapValuePath(ObjectPath):
     """The value of a key."""
 
-    _text = "[{!r}]"
+    _text = "[{}]"
 
 
 @register_object("MissingMapEntryPath")
