@@ -103,7 +103,7 @@ class Target(Object):
         if host is not None:
             if not isinstance(host, (str, Mapping, Target)):
                 raise ValueError("target host has to be a string or dictionary.")
-            self.host = Target(host)
+            self.host = host if isinstance(host, Target) else Target(host)
 
     def _read(self, config: Dict[str, Any]) -> None:
         config = dict(config)

@@ -95,7 +95,7 @@ def _conv2d(call: Any) -> int:
     if "C" not in axes:
         raise InternalError("There is no input channel dimension.")
     channels = _product(data[i] for i, axis in enumerate(axes) if axis in "Cc")
-    kernel, groups = call.attrs.kernel_size, int(call.attrs.groups)
+    kernel, groups = call.attrs.kernel_size or (), int(call.attrs.groups)
     output = _shape(call)
     if len(kernel) != 2:
         raise InternalError("The dimension of the kernel in Conv 2D should be 2.")
