@@ -36,16 +36,8 @@ pub(crate) fn astext(node: &Bound<'_, PyAny>, show_meta_data: bool) -> PyResult<
 
 /// Reads the text of a module and infers its types.
 #[pyfunction]
-#[pyo3(signature = (source, source_name, init_module=None, meta_table=None))]
-pub(crate) fn parse_module(
-    source: &str,
-    source_name: &str,
-    init_module: Option<&Bound<'_, PyAny>>,
-    meta_table: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Module> {
-    if meta_table.is_some_and(|table| !table.is_none() && table.len().is_ok_and(|n| n > 0)) {
-        return Err(PyValueError::new_err("a table of metadata has no text here: put it into the text as `#[metadata]` section"));
-    }
+#[pyo3(signature = (source, source_name, init_module=None))]
+pub(crate) fn parse_module(source: &str, source_name: &str, init_module: Option<&Bound<'_, PyAny>>) -> PyResult<Module> {
     let text = match init_module.filter(|module| !module.is_none()) {
         Some(module) => beside(source, &astext(module, true)?),
         None => source.to_owned(),

@@ -34,9 +34,22 @@ def astext(node: Any, show_meta_data: bool = True, annotate: Optional[Callable[[
 
 
 def parse_module(source: str, source_name: str, init_module: Any = None, meta_table: Any = None) -> Any:
-    """The native module that `source` describes; definitions of `init_module` are in scope and part of it."""
+    """The native module that `source` describes; definitions of `init_module` are in scope and part of it.
+
+    `meta_table` has the objects that `source` names `meta[key][index]`, unless it has a section of its own.
+    """
+    if meta_table:
+        source = f"{source}\n#[metadata]\n{_metadata(meta_table)}"
     with _reported(init_module):
-        return _native().parse_module(source, source_name, init_module, meta_table)
+        return _native().parse_module(source, source_name, init_module)
+
+
+def _metadata(table: Mapping[str, Any]) -> str:
+    """The section of a text that holds these objects, by their type keys."""
+    from .ir._json import save_json
+    from .runtime.container import Array, Map
+
+    return save_json(Map({key: Array(objects) for key, objects in table.items()}))
 
 
 def parse_expr(source: str, source_name: str = "string") -> Any:
@@ -85,3 +98,46 @@ def import_model(
         data, kind, shapes=list(shapes), weights=None if weights is None else dict(weights)
     )
     return IRModule._from_nodes(*module.nodes()), arrays, inputs
+
+
+def native_of(module: Any) -> Any:
+    """The native module of an `IRModule`, typed."""
+    if module._lazy is not None:
+        return module._lazy
+    with _reported(module):
+        return _native().native_of(module)
+
+
+def evaluator(module: Any, entry: str, compiled: bool, level: int) -> Any:
+    """What runs a function with any values: on the interpreter, or compiled by subgraphs."""
+    return _native().Evaluator(native_of(module), entry=entry, compiled=compiled, level=level)
+
+
+def compiled(native: Any, entry: str, level: int, accuracy: str) -> Any:
+    """The executable of a native module's function."""
+    return _native().compile(native, entry=entry, level=level, accuracy=accuracy)
+
+
+def with_weights(native: Any, weights: Mapping[str, Any]) -> Any:
+    """The native module with arrays for parameters of these names."""
+    return _native().with_weights(native, [], dict(weights))
+
+
+def with_constants(native: Any, entry: str, level: int, constants: Mapping[str, Any]) -> Any:
+    """The native module with other arrays for constants of its graph."""
+    return _native().with_constants(native, entry, level, dict(constants))
+
+
+def graph_of(native: Any, entry: str, level: int) -> Tuple[str, Dict[str, Any]]:
+    """The graph of a function for the graph executor as JSON, and its constants."""
+    return _native().graph_of(native, entry, level)
+
+
+def load_artifact(path: str) -> Any:
+    """The executable in a shared object."""
+    return _native().load_artifact(path)
+
+
+def text_of(native: Any) -> str:
+    """The text of a native module with everything that is in it."""
+    return native.text(types=True, meta=True)
