@@ -14,6 +14,7 @@ from __future__ import annotations
 from . import ops, zoo
 from ._errors import RelayError
 from ._executable import Bench, Executable, Profile
+from ._images import read_image
 from ._module import Diagnostic, Edit, Fix, Module, Span, load, parse
 from ._params import import_mxnet, import_onnx, load_params, save_params
 from ._relayc import Port, __version__
@@ -39,6 +40,7 @@ __all__ = [
     "load_params",
     "ops",
     "parse",
+    "read_image",
     "save_params",
     "zoo",
 ]

@@ -8,6 +8,7 @@ mod error;
 mod executable;
 mod face;
 mod graph;
+mod image;
 mod import;
 mod module;
 mod nodes;
@@ -32,6 +33,7 @@ fn _relayc(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(nodes::run_pass, module)?)?;
     module.add_function(wrap_pyfunction!(nodes::native_of, module)?)?;
     module.add_function(wrap_pyfunction!(import::import_model, module)?)?;
+    module.add_function(wrap_pyfunction!(image::read_image, module)?)?;
     module.add_function(wrap_pyfunction!(nodes::tensor_of, module)?)?;
     module.add_function(wrap_pyfunction!(zoo::network, module)?)?;
     module.add_class::<module::Module>()?;
@@ -41,6 +43,7 @@ fn _relayc(module: &Bound<'_, PyModule>) -> PyResult<()> {
     face::register(module)?;
     values::register(module)?;
     module.add_function(wrap_pyfunction!(graph::graph_of, module)?)?;
+    module.add_function(wrap_pyfunction!(graph::with_constants, module)?)?;
     weights::register(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

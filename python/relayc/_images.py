@@ -1,0 +1,22 @@
+"""Pictures as inputs of networks."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Union
+
+import numpy as np
+
+from . import _relayc
+
+
+def read_image(path: Union[str, "os.PathLike[str]"], preset: str, like: Any) -> np.ndarray:
+    """A PNG or JPEG as an array for an input.
+
+    preset: what is done to the pixels: `imagenet` (cut to the middle, scaled, normalized), `yolo`, `grey28`, `raw` and others, as
+    behind `-i NAME=@FILE:PRESET` on the command line.
+    like: the input, `net.inputs[0]`, or an array: anything with the `shape` and the `dtype` that the result has.
+
+    Errors: RelayError for a file that cannot be read, an unknown preset, and a shape that no picture has.
+    """
+    return _relayc.read_image(os.fspath(path), preset, [int(size) for size in like.shape], str(like.dtype))
