@@ -85,7 +85,9 @@ def _of_numbers(value: Any, name: str, dtype: str) -> np.ndarray:
     if found.dtype.kind not in "biuf" and found.size:
         raise TypeError(f"`{name}`: expected numbers, found {_kind(value)}")
     if not dtype:
-        return found
+        # As literals of Relay.
+        literals = {"i": "int32", "f": "float32"}
+        return found.astype(literals.get(found.dtype.kind, found.dtype))
     if dtype == BFLOAT16:
         raise TypeError(f"`{name}`: NumPy has no {BFLOAT16}: give an array of 16-bit numbers, or of ml_dtypes.bfloat16")
     wanted = np.dtype(dtype)

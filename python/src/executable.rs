@@ -1,6 +1,6 @@
 //! `Executable`: a compiled program that is called with arrays of NumPy.
 
-use crate::arrays::Port;
+use crate::arrays::{Array, Port};
 use crate::compile::{How, Made};
 use crate::engines::{Call, Engine};
 use crate::error::{raised, said};
@@ -138,6 +138,31 @@ impl Executable {
         let inputs = self.signature.bind(args, kwargs)?;
         self.engine(py)?.run(py, &Call { signature: &self.signature, inputs: &inputs, outputs })?;
         Ok(())
+    }
+
+    /// Runs once with the tensors of all parameters in order, and gives those of the result in order, in `outputs` if they are given.
+    #[pyo3(signature = (inputs, outputs=None))]
+    fn _run_flat<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: Vec<Bound<'py, PyAny>>,
+        outputs: Option<Vec<Bound<'py, PyAny>>>,
+    ) -> PyResult<Vec<Array<'py>>> {
+        let ports = &self.signature.inputs;
+        if inputs.len() != ports.len() {
+            return Err(PyTypeError::new_err(format!("expected {} tensors, found {}", ports.len(), inputs.len())));
+        }
+        let inputs = ports.iter().zip(&inputs).map(|(port, value)| port.input(value)).collect::<PyResult<Vec<_>>>()?;
+        self.engine(py)?.run(py, &Call { signature: &self.signature, inputs: &inputs, outputs })
+    }
+
+    /// The graph of TVM's graph executor that an artifact has, as JSON.
+    #[getter]
+    fn _graph(&self) -> Option<&str> {
+        match &self.source {
+            Source::Program(_) => None,
+            Source::Artifact { ready, .. } => Some(ready.graph()),
+        }
     }
 
     /// The tensors that a call takes, in order.

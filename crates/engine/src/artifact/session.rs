@@ -62,6 +62,11 @@ impl Ready {
         &self.description.source
     }
 
+    /// The graph of TVM's graph executor as JSON; empty if that executor cannot run the program.
+    pub fn graph(&self) -> &str {
+        &self.description.graph
+    }
+
     /// Allocates memory and threads for runs, on all threads for 0. Errors: E0602 if no code of it runs here, E0803 without memory.
     pub fn start(self: &Arc<Ready>, threads: usize, isa: Option<Isa>) -> Result<ArtifactSession, Diagnostic> {
         Ok(ArtifactSession { session: self.instance(threads, isa)?, ready: self.clone() })

@@ -22,6 +22,7 @@ from .ndarray import (
     vpi,
     vulkan,
 )
+from .module import BenchmarkResult, Module, enabled, load_module, load_static_library, num_threads, system_lib
 from .object import Object
 from .object_path import ObjectPath, ObjectPathPair
 from .object_generic import ObjectGeneric, ObjectTypes, const, convert, convert_to_object
@@ -33,3 +34,4 @@ from .params import (
     save_param_dict_to_file,
 )
 from .script_printer import Scriptable
+from . import executor, module, vm

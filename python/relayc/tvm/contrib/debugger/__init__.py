@@ -1,0 +1,1 @@
+"""The executor that shows where time goes."""

@@ -1,0 +1,10 @@
+"""What compiles and runs Relay: executors, factories, the virtual machine, the interpreter."""
+
+from __future__ import annotations
+
+from ..._refused import module_getattr
+from . import executor, executor_factory, interpreter, runtime, vm
+from .executor import Executor
+from .runtime import Runtime
+
+__getattr__ = module_getattr(__name__)

@@ -1,0 +1,453 @@
+"""`VirtualMachine` and its `Executable` (TVM `python/tvm/runtime/vm.py`).
+
+A machine runs any function of a module with any values: its dataflow is compiled where that pays, the rest is interpreted. There is
+no bytecode; what `save` gives is the program.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ..error import TVMError
+from . import container, ndarray
+from .module import BenchmarkResult, Module, ModulePropertyMask
+from .ndarray import NDArray
+from .object import Object
+from .params import load_param_dict, save_param_dict
+
+__all__ = ["Executable", "VirtualMachine", "convert"]
+
+
+def _convert(arg: Any, cargs: List[Any]) -> None:
+    """Appends an argument as a run-time value. Raises TypeError for an object that is none."""
+    if isinstance(arg, Object):
+        cargs.append(arg)
+    elif arg is None:
+        cargs.append(ndarray.array([]))
+    elif isinstance(arg, np.ndarray):
+        cargs.append(ndarray.array(arg))
+    elif isinstance(arg, (tuple, list)):
+        fields: List[Any] = []
+        for field in arg:
+            _convert(field, fields)
+        cargs.append(container.tuple_object(fields))
+    elif isinstance(arg, np.float16):
+        cargs.append(ndarray.array(np.array(arg, dtype="float16")))
+    elif isinstance(arg, (bool, int, np.integer)):
+        cargs.append(ndarray.array(np.array(arg, dtype="int32")))
+    elif isinstance(arg, (float, np.floating)):
+        cargs.append(ndarray.array(np.array(arg, dtype="float32")))
+    elif isinstance(arg, str):
+        cargs.append(arg)
+    else:
+        raise TypeError(f"Unsupported type: {type(arg)}")
+
+
+def convert(args: Sequence[Any]) -> List[Any]:
+    """Arguments as run-time values: arrays and numbers as tensors, lists as tuples."""
+    cargs: List[Any] = []
+    for arg in args:
+        _convert(arg, cargs)
+    return cargs
+
+
+class Program:
+    """A module of Relay for the machine, with constants that may be given later."""
+
+    def __init__(self, mod: Any, level: int) -> None:
+        self.mod = mod
+        self.level = level
+        self.late: Dict[str, Optional[NDArray]] = {}
+        self._runners: Dict[str, Any] = {}
+
+    def parameters(self, name: str) -> List[str]:
+        """The parameters of a function that a call gives. Raises TVMError if there is no such function."""
+        if name not in {var.name_hint for var in self.mod.get_global_vars()}:
+            raise TVMError(f"there is no function `{name}` in the program")
+        return [param.name_hint for param in self.mod[name].params if param.name_hint not in self.late]
+
+    def run(self, name: str, args: Sequence[Any]) -> Any:
+        """The value of a call."""
+        from ..relay.backend._evaluator import evaluator
+
+        if name not in self._runners:
+            self._runners[name] = evaluator(
+                self.mod, self.mod.get_global_var(name), values=False, compiled=True, level=self.level
+            )
+        given = iter(args)
+        late = [self._late(param.name_hint) for param in self.mod[name].params if param.name_hint in self.late]
+        own = len(self.mod[name].params) - len(late)
+        return self._runners[name](*[next(given) for _ in range(own)], *late)
+
+    def _late(self, name: str) -> NDArray:
+        value = self.late[name]
+        if value is None:
+            raise TVMError(f"the constant `{name}` was moved out of the executable: load the late-bound constants first")
+        return value
+
+    def split(self, byte_limit: int) -> Dict[str, NDArray]:
+        """Moves constants of at least so many bytes out of `main`, to be given later. Returns them by name."""
+        from ..relay import expr as relay_expr
+        from ..relay.analysis import free_vars
+        from ..relay.expr_functor import ExprMutator
+        from ..relay.function import Function
+
+        found: Dict[str, NDArray] = {}
+
+        class Mover(ExprMutator):
+            """Puts a parameter in the place of each large constant."""
+
+            def visit_constant(self, const: Any) -> Any:
+                size = const.data._array.nbytes
+                if size < byte_limit:
+                    return const
+                name = f"const_{len(found)}"
+                found[name] = const.data
+                return relay_expr.var(name, shape=const.data.shape, dtype=const.data.dtype)
+
+        main = self.mod["main"]
+        mover = Mover()
+        body = mover.visit(main.body)
+        if found:
+            by_name = {var.name_hint: var for var in free_vars(body) if var.name_hint in found}
+            params = [*main.params, *(by_name[name] for name in found)]
+            changed = type(self.mod)(dict(self.mod.functions.items()), dict(self.mod.type_definitions.items()))
+            changed[changed.get_global_var("main")] = Function(params, body, main.ret_type, main.type_params, main.attrs)
+            self.mod = changed
+            self.late = {name: None for name in found}
+            self._runners = {}
+        return found
+
+
+def read_program(data: bytes) -> Program:
+    """The program of bytes that `Executable.save` gave."""
+    from .. import relay
+
+    text, level, late = json.loads(data)
+    program = Program(relay.parse(text), level)
+    program.late = {name: None for name in late}
+    return program
+
+
+def _written(program: Program) -> bytes:
+    return json.dumps([program.mod.astext(show_meta_data=True), program.level, list(program.late)]).encode()
+
+
+class ProgramModule(Module):
+    """A program of the machine as a module."""
+
+    type_key = "VMExecutable"
+
+    def __init__(self, program: Program) -> None:
+        super().__init__({"vm_load_executable": lambda: MachineModule(program)})
+        self.program = program
+
+    def get_property_mask(self) -> int:
+        """It can be written."""
+        return ModulePropertyMask.BINARY_SERIALIZABLE | ModulePropertyMask.DSO_EXPORTABLE
+
+    def get_source(self, fmt: str = "") -> str:
+        """The text of the program."""
+        return self.program.mod.astext()
+
+    def export_library(self, file_name: Any, *args: Any, **kwargs: Any) -> None:
+        """Writes the program, which is compiled where it is loaded."""
+        from ..relay.backend._library import PROGRAM
+
+        with open(str(file_name), "wb") as file:
+            file.write(PROGRAM + _written(self.program))
+
+
+class MachineModule(Module):
+    """A machine's state and functions."""
+
+    type_key = "VirtualMachine"
+
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self.program = program
+        self._given: Dict[str, List[Any]] = {}
+        self._room: Dict[str, Sequence[NDArray]] = {}
+        self._result: Any = None
+        for name in _MACHINE:
+            self._functions[name] = getattr(self, f"_{name}")
+
+    def _init(self, *devices: Any) -> None:
+        pass
+
+    def _set_input(self, name: str, *args: Any) -> None:
+        wanted = self.program.parameters(name)
+        if len(args) != len(wanted):
+            raise TVMError(f"`{name}` takes {len(wanted)} arguments, found {len(args)}")
+        self._given[name] = list(args)
+
+    def _set_one_input(self, name: str, key: Any, value: Any) -> None:
+        wanted = self.program.parameters(name)
+        at = wanted.index(key) if isinstance(key, str) else int(key)
+        given = self._given.setdefault(name, [None] * len(wanted))
+        (given[at],) = convert([value])
+
+    def _set_outputs(self, name: str, *room: NDArray) -> None:
+        self._room[name] = room
+
+    def _invoke(self, name: str) -> Any:
+        given = self._given.get(name, [])
+        wanted = self.program.parameters(name)
+        missing = [param for param, value in zip(wanted, given) if value is None] if given else wanted
+        if missing:
+            raise TVMError(f"`{name}` lacks arguments: {', '.join(missing)}")
+        self._result = self.program.run(name, given)
+        room = self._room.pop(name, None)
+        if room is not None:
+            for value, to in zip(_tensors(self._result), room):
+                value.copyto(to)
+        return self._result
+
+    def _invoke_stateful(self, name: str) -> None:
+        self._invoke(name)
+
+    def _invoke_return_to_device(self, name: str, *device: Any) -> Any:
+        return self._invoke(name)
+
+    def _run_from_inputs(self, name: str, device_type: int, device_id: int, *args: Any) -> Any:
+        self._set_input(name, *convert(args))
+        return self._invoke(name)
+
+    def _get_output(self, index: int) -> NDArray:
+        return _tensors(self._result)[index]
+
+    def _get_num_outputs(self) -> int:
+        return len(_tensors(self._result))
+
+    def _get_input_index(self, input_name: str, func_name: str) -> int:
+        wanted = self.program.parameters(func_name)
+        return wanted.index(input_name) if input_name in wanted else -1
+
+
+_MACHINE = (
+    "get_input_index",
+    "get_num_outputs",
+    "get_output",
+    "init",
+    "invoke",
+    "invoke_return_to_device",
+    "invoke_stateful",
+    "run_from_inputs",
+    "set_input",
+    "set_one_input",
+    "set_outputs",
+)
+
+
+def _tensors(value: Any) -> List[NDArray]:
+    """The tensor, or those of a tuple."""
+    return list(value) if isinstance(value, container.ADT) else [value]
+
+
+class Executable:
+    """A program for the machine."""
+
+    def __init__(self, mod: Module) -> None:
+        self.mod = mod
+        self._program: Program = mod.program  # type: ignore[attr-defined]
+
+    def save(self) -> Tuple[bytearray, Module]:
+        """The program as bytes, and its library, which holds the same."""
+        return bytearray(_written(self._program)), self.mod
+
+    @staticmethod
+    def load_exec(bytecode: Any, lib: Optional[Module]) -> "Executable":
+        """The executable of bytes that `save` gave. Raises TypeError for other objects."""
+        if isinstance(bytecode, str):
+            bytecode = bytecode.encode("latin-1")
+        if not isinstance(bytecode, (bytes, bytearray)):
+            raise TypeError(
+                f"bytecode is expected to be the type of bytearray or TVMByteArray, but received {type(bytecode)}"
+            )
+        if lib is not None and not isinstance(lib, Module):
+            raise TypeError(f"lib is expected to be the type of tvm.runtime.Module, but received {type(lib)}")
+        return Executable(ProgramModule(read_program(bytes(bytecode))))
+
+    @property
+    def lib(self) -> Module:
+        """The library."""
+        return self.mod
+
+    @property
+    def module(self) -> Module:
+        """The executable as a module."""
+        return self.mod
+
+    @property
+    def globals(self) -> List[str]:
+        """The names of the functions."""
+        return [var.name_hint for var in self._program.mod.get_global_vars()]
+
+    @property
+    def stats(self) -> str:
+        """What is in it, in words."""
+        return f"Relay VM executable: {len(self.globals)} functions, which are compiled while they run"
+
+    @property
+    def bytecode(self) -> str:
+        """The text of the program, of which there is no bytecode."""
+        return self._program.mod.astext()
+
+    @property
+    def constants(self) -> str:
+        """The constants of `main` in words."""
+        from ..relay.analysis import post_order_visit
+        from ..relay.expr import Constant
+
+        found: List[str] = []
+
+        def visit(node: Any) -> None:
+            if isinstance(node, Constant):
+                found.append(f"VM Const[{len(found)}]: NDArray[{node.data.shape}, {node.data.dtype}]")
+
+        post_order_visit(self._program.mod["main"], visit)
+        return "\n".join(found)
+
+    @property
+    def primitive_ops(self) -> List[str]:
+        """Compiled functions; they are made while the program runs."""
+        return []
+
+    def get_function_params(self, func_name: str) -> List[str]:
+        """The names of a function's parameters."""
+        return self._program.parameters(func_name)
+
+    def move_late_bound_consts(self, path: str, byte_limit: int) -> None:
+        """Writes constants of at least so many bytes to a file, and removes them."""
+        with open(path, "wb") as file:
+            file.write(save_param_dict(self._program.split(byte_limit)))
+
+    def get_late_bound_consts(self, byte_limit: int) -> Dict[str, NDArray]:
+        """Removes constants of at least so many bytes, and returns them by name."""
+        return self._program.split(byte_limit)
+
+    def load_late_bound_consts(self, path: str) -> None:
+        """Reads the constants that `move_late_bound_consts` wrote."""
+        with open(path, "rb") as file:
+            self.load_late_bound_consts_from_map(load_param_dict(file.read()))
+
+    def load_late_bound_consts_from_map(self, map: Mapping[str, NDArray]) -> None:
+        """Takes back the constants that `get_late_bound_consts` removed."""
+        for name in self._program.late:
+            if name in map:
+                self._program.late[name] = map[name]
+
+
+class VirtualMachine:
+    """Runs functions of an executable."""
+
+    NAIVE_ALLOCATOR = 1
+    POOLED_ALLOCATOR = 2
+
+    def __init__(self, exe: Any, device: Any, memory_cfg: Any = None) -> None:
+        """`exe` is an `Executable` or its module. Raises TypeError for other objects and for what is no device."""
+        if not isinstance(exe, (Executable, Module)):
+            raise TypeError(f"exe is expected to be the type of Executable, but received {type(exe)}")
+        self._exec = exe if isinstance(exe, Executable) else Executable(exe)
+        devices = device if isinstance(device, (list, tuple)) else [device]
+        if not all(isinstance(found, ndarray.Device) for found in devices):
+            raise TypeError("dev is expected to be Device or List[Device]")
+        if isinstance(memory_cfg, str):
+            assert memory_cfg in ["naive", "pooled"]
+        elif memory_cfg is not None and not isinstance(memory_cfg, dict):
+            raise TypeError(f"memory_cfg is expected be string or dictionary, but received {type(memory_cfg)}")
+        self.module = self._exec.mod["vm_load_executable"]()
+        self._invoke = self.module["invoke"]
+        self._set_input = self.module["set_input"]
+
+    def _named(self, func_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+        """Arguments in the order of the parameters; names that no parameter has are ignored."""
+        if not kwargs:
+            return args
+        params = self._exec.get_function_params(func_name)
+        named = [name for name in params if name in kwargs]
+        assert len(args) + len(named) == len(params)
+        rest = iter(args)
+        return [kwargs[name] if name in kwargs else next(rest) for name in params]
+
+    def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
+        """Sets the arguments of a function, by position or name."""
+        self._set_input(func_name, *convert(self._named(func_name, args, kwargs)))
+
+    def set_one_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
+        """Sets one argument of a function: `set_one_input("main", "x", value)`, or by keyword."""
+        if kwargs:
+            assert len(kwargs) == 1
+            (key,) = kwargs
+            assert key in self._exec.get_function_params(func_name)
+            value = kwargs[key]
+        else:
+            assert len(args) == 2
+            key, value = args
+        self.module["set_one_input"](func_name, key, value)
+
+    def invoke(self, func_name: str, *args: Any, **kwargs: Any) -> Any:
+        """Calls a function, with the arguments that were set if none are given. Tuples and values of data types are ADT containers."""
+        if args or kwargs:
+            self.set_input(func_name, *args, **kwargs)
+        elif not self._exec.get_function_params(func_name):
+            self._set_input(func_name)
+        return self._invoke(func_name)
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls `main`."""
+        return self.invoke("main", *args, **kwargs)
+
+    def invoke_stateful(self, func_name: str, *args: Any, **kwargs: Any) -> None:
+        """Calls a function; `get_outputs` gives its tensors."""
+        self.invoke(func_name, *args, **kwargs)
+
+    def invoke_with_outputs(self, func_name: str, input_args: Mapping[str, Any], output_args: Sequence[Any]) -> None:
+        """Calls a function, and copies its tensors into others."""
+        if input_args:
+            self.set_input(func_name, **input_args)
+        self.module["set_outputs"](func_name, *output_args)
+        self._invoke(func_name)
+
+    def get_outputs(self) -> List[NDArray]:
+        """The tensors of the last result."""
+        return [self.module["get_output"](at) for at in range(self.module["get_num_outputs"]())]
+
+    def get_input_index(self, input_name: str, func_name: str = "main") -> int:
+        """The number of a parameter; -1 if there is none of the name."""
+        return self.module["get_input_index"](input_name, func_name)
+
+    def benchmark(
+        self,
+        device: Any,
+        *args: Any,
+        func_name: str = "main",
+        repeat: int = 5,
+        number: int = 5,
+        min_repeat_ms: Optional[float] = None,
+        limit_zero_time_iterations: int = 100,
+        end_to_end: bool = False,
+        cooldown_interval_ms: float = 0,
+        repeats_to_cooldown: int = 1,
+        **kwargs: Any,
+    ) -> BenchmarkResult:
+        """The time of a function, called `number` times for each of `repeat` results; with `end_to_end` arguments are set each time."""
+        evaluate = self.module.time_evaluator(
+            "run_from_inputs" if end_to_end else "invoke",
+            device,
+            repeat=repeat,
+            number=number,
+            min_repeat_ms=0 if min_repeat_ms is None else min_repeat_ms,
+            limit_zero_time_iterations=limit_zero_time_iterations,
+            cooldown_interval_ms=cooldown_interval_ms,
+            repeats_to_cooldown=repeats_to_cooldown,
+        )
+        if end_to_end:
+            given = self._named(func_name, args, kwargs)
+            return evaluate(func_name, device.device_type, device.device_id, *given)
+        if args or kwargs:
+            self.set_input(func_name, *args, **kwargs)
+        return evaluate(func_name)
