@@ -13,8 +13,8 @@ from . import _relayc
 def read_image(path: Union[str, "os.PathLike[str]"], preset: str, like: Any) -> np.ndarray:
     """A PNG or JPEG as an array for an input.
 
-    preset: what is done to the pixels: `imagenet` (cut to the middle, scaled, normalized), `yolo`, `grey28`, `raw` and others, as
-    behind `-i NAME=@FILE:PRESET` on the command line.
+    preset: `imagenet` (RGB, less the mean and divided by the deviation of ImageNet), `unit` (0 to 1), `letterbox` (0 to 1, in its
+    proportions, with grey around it) or `grey28` (28x28, 0 to 1): those of `-i NAME=@FILE:PRESET` on the command line.
     like: the input, `net.inputs[0]`, or an array: anything with the `shape` and the `dtype` that the result has.
 
     Errors: RelayError for a file that cannot be read, an unknown preset, and a shape that no picture has.
