@@ -121,7 +121,7 @@ class ShapeTuple(Object):
 
 
 class ADT(Object):
-    """A value of an algebraic data type, or a tuple (tag 0): a tag and fields, which are nodes or tensors."""
+    """A value of an algebraic data type, or a tuple (tag 0): a tag and fields, which are nodes, tensors or closures."""
 
     _type_key = "runtime.ADT"
 
@@ -129,8 +129,8 @@ class ADT(Object):
         from .object_generic import ObjectTypes
 
         for field in fields:
-            assert isinstance(
-                field, ObjectTypes
+            assert isinstance(field, ObjectTypes) or callable(
+                field
             ), f"Expect object or tvm NDArray type, but received : {type(field)}"
         self.tag = int(tag)
         self._items = tuple(fields)
