@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..._refused import module_getattr
-from . import executor, executor_factory, interpreter, runtime, vm
+from . import _backend, executor, executor_factory, graph_executor_codegen, interpreter, runtime, utils, vm
 from .executor import Executor
 from .runtime import Runtime
 

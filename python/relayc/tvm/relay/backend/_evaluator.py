@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ... import _native
+from ...error import TVMError
 from ...ir import IRModule
 from ..expr import GlobalVar
 from ._codec import Codec
@@ -28,7 +29,10 @@ def _names() -> Any:
 
 
 def evaluator(mod: Any, func: Any, *, values: bool, compiled: bool = False, level: int = 3) -> Callable[..., Any]:
-    """A Python function that runs a function of Relay, or the one of a global variable; `values` as for `Codec`."""
+    """A Python function that runs a function of Relay, or the one of a global variable; `values` as for `Codec`.
+
+    It raises TVMError for arguments of other types, RelayError for a run that fails.
+    """
     if isinstance(func, GlobalVar):
         name = func.name_hint
     else:
@@ -37,6 +41,9 @@ def evaluator(mod: Any, func: Any, *, values: bool, compiled: bool = False, leve
     native = _native.evaluator(mod, name, compiled, level)
 
     def run(*args: Any) -> Any:
-        return native.run(list(args), codec)
+        try:
+            return native.run(list(args), codec)
+        except (TypeError, ValueError) as error:
+            raise TVMError(str(error)) from error
 
     return run

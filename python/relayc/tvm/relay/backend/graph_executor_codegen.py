@@ -1,0 +1,27 @@
+"""The code generator of the graph executor, one function at a time (TVM `python/tvm/relay/backend/graph_executor_codegen.py`)."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Tuple
+
+from ...ir import IRModule
+from ...ir.transform import PassContext
+from ...runtime.ndarray import NDArray
+from ...target import Target
+from . import _library
+
+__all__ = ["GraphExecutorCodegen"]
+
+
+class GraphExecutorCodegen:
+    """Compiles functions to graphs."""
+
+    def __init__(self, mod: Any, target: Any) -> None:
+        self._targets = Target.canon_multi_target_and_host(target)
+
+    def codegen(self, ir_module: Any, func: Any) -> Tuple[str, Dict[Any, Any], Dict[str, NDArray]]:
+        """The graph of a function as JSON, what is compiled by target, and the constants of the graph."""
+        mod = IRModule(dict(ir_module.functions.items()), dict(ir_module.type_definitions.items()))
+        mod["main"] = func
+        network = _library.compiled(mod, None, PassContext.current().opt_level)
+        return network.graph_json, {self._targets[0]: network}, dict(network.constants)

@@ -1,0 +1,180 @@
+"""Programs: reading, diagnostics, text, weights, drawings, and runs on the interpreter."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import relayc
+
+WRONG = 'def @main(%x: Tensor[(2, 3), float32]) { nn.rulu(%x) }'
+TWICE = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) { add(%x, %x) }'
+LIST = """
+type List[A] { Cons(A, List[A]), Nil, }
+def @sum(%l: List[float32]) -> float32 {
+  match (%l) { Cons(%x, %rest) => add(%x, @sum(%rest)), Nil => 0f }
+}
+def @pair(%x: int32, %l: List[int32], %t: (float32, Tensor[(2), int64])) { (Cons(%x, %l), %t.1, ref(%x)) }
+"""
+
+
+def test_a_program_with_errors_is_read_and_lists_them():
+    module = relayc.parse(WRONG, "net.relay")
+    (error,) = [found for found in module.check() if found.is_error]
+    assert (error.code, error.severity) == ("E0204", "error")
+    (span,) = error.spans
+    assert (span.file, span.line, WRONG[span.start : span.end]) == ("net.relay", 1, "nn.rulu")
+    (fix,) = error.fixes
+    assert fix.edits[0].text == "nn.relu" and not fix.certain
+    assert str(error).startswith("error[E0204]: there is no operator `nn.rulu`")
+
+
+@pytest.mark.parametrize("use", ["infer", "compile", "run", "optimize"])
+def test_what_needs_a_sound_program_raises_the_rendered_message(use):
+    with pytest.raises(relayc.RelayError, match="net.relay:1:42") as raised:
+        getattr(relayc.parse(WRONG, "net.relay"), use)()
+    assert raised.value.code == "E0204"
+
+
+def test_text_without_and_with_types():
+    module = relayc.parse(TWICE)
+    assert "ty=" not in str(module)
+    assert "add(%x, %x) /* ty=Tensor[(2), float32] */" in str(module.infer())
+    assert module.check() == []
+
+
+def test_runs_on_both_engines_by_position_and_name():
+    module, x = relayc.parse(TWICE), np.array([1, 2], "float32")
+    for engine in ("jit", "interp"):
+        np.testing.assert_array_equal(module.run(x, engine=engine), [2, 4])
+        np.testing.assert_array_equal(module.run(x=x, engine=engine), [2, 4])
+    with pytest.raises(ValueError, match='"jit" or "interp"'):
+        module.run(x, engine="gpu")
+
+
+def test_values_of_data_types_and_references():
+    module = relayc.parse(LIST)
+    made, ints, cell = module.run(3, relayc.Adt("Cons", (4, relayc.Adt("Nil"))), (1.0, [1, 2]), entry="pair")
+    assert made.constructor == "Cons" and made.type == "List"
+    assert [int(made.fields[0]), int(made.fields[1].fields[0])] == [3, 4]
+    assert ints.dtype == np.int64 and int(cell.value) == 3
+
+
+def test_deep_values_need_no_recursion():
+    deep = relayc.Adt("Nil")
+    for _ in range(20_000):
+        deep = relayc.Adt("Cons", (1.0, deep))
+    assert relayc.parse(LIST).run(deep, entry="sum") == 20_000
+
+
+@pytest.mark.parametrize(
+    "args, words",
+    [
+        ((3, relayc.Adt("Snoc", ()), (1.0, [1, 2])), "no constructor `Snoc`"),
+        ((3, relayc.Adt("Nil"), (1.0,)), "expected a tuple of 2, found 1"),
+        ((3, relayc.Adt("Nil"), 1.0), "found a tensor"),
+        ((3,), "missing: `l`, `t`"),
+    ],
+)
+def test_wrong_values_say_what_is_expected(args, words):
+    with pytest.raises(TypeError, match=words):
+        relayc.parse(LIST).run(*args, entry="pair")
+
+
+def test_an_unknown_entry_names_one_that_exists():
+    with pytest.raises(relayc.RelayError, match="there is no function `@mean`"):
+        relayc.parse(TWICE).run(entry="mean")
+
+
+def test_passes_by_name_and_level():
+    module = relayc.parse("def @main(%x: Tensor[(2), float32]) { add(%x, add(1f, 2f)) }")
+    assert "3f" in str(module.optimize("fold-constants"))
+    assert "Primitive=1" in str(module.optimize(level=3))
+    with pytest.raises(KeyError, match="no pass `fold`"):
+        module.optimize("fold")
+
+
+@pytest.mark.parametrize("name", ["w.params", "w.npz", "w.safetensors"])
+def test_weights_come_from_files_and_arrays(tmp_path, name):
+    text = "def @main(%x: Tensor[(2), float32], %w: Tensor[(2), float32]) { add(%x, %w) }"
+    w = np.array([10, 20], "float32")
+    relayc.save_params(tmp_path / name, {"w": w, "other": np.arange(3)})
+    assert list(relayc.load_params(tmp_path / name)) == ["w", "other"]
+    (tmp_path / "net.relay").write_text(text)
+    module = relayc.load(tmp_path / "net.relay", params=tmp_path / name)
+    np.testing.assert_array_equal(module.run(np.ones(2, "float32")), [11, 21])
+    other = module.with_params({"w": w + 1})
+    np.testing.assert_array_equal(other.run(np.ones(2, "float32")), [12, 22])
+    np.testing.assert_array_equal(module.params["w"], w)
+
+
+def test_weights_in_an_unknown_format_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="no known extension"):
+        relayc.save_params(tmp_path / "w.bin", {})
+
+
+def test_files_that_hold_no_program(tmp_path):
+    with pytest.raises(relayc.RelayError, match="E0701"):
+        relayc.load(tmp_path / "none.relay")
+    (tmp_path / "raw.relay").write_bytes(bytes(range(128, 256)))
+    with pytest.raises(relayc.RelayError):
+        relayc.load(tmp_path / "raw.relay")
+
+
+def test_sizes_are_set_when_a_file_is_read(tmp_path):
+    (tmp_path / "net.relay").write_text("def @main(%x: Tensor[(n, 2), float32]) { nn.relu(%x) }")
+    module = relayc.load(tmp_path / "net.relay", set=["n=4"])
+    assert module.compile(threads=1).inputs[0].shape == (4, 2)
+
+
+def test_modules_pickle_with_their_weights():
+    module = relayc.zoo.build("mlp", seed=3)
+    again = pickle.loads(pickle.dumps(module))
+    assert str(again) == str(module)
+    for name, value in module.params.items():
+        np.testing.assert_array_equal(again.params[name], value)
+
+
+def test_drawings():
+    module = relayc.parse(TWICE)
+    assert "add" in module.draw() and module.draw("dot").startswith("digraph")
+    assert "<svg" in module.draw("svg") and "iframe" in module._repr_html_()
+    with pytest.raises(ValueError, match='"term", "dot", "svg" or "html"'):
+        module.draw("png")
+
+
+def test_the_zoo_lists_its_networks_and_builds_them():
+    names = [network.name for network in relayc.zoo.networks()]
+    assert {"mlp", "resnet", "mobilenet", "prelude"} <= set(names)
+    with pytest.raises(ValueError, match="no network `mlq`"):
+        relayc.zoo.build("mlq")
+    assert relayc.zoo.build("mlp", seed=None, batch=4).params == {}
+
+
+def test_pages_of_operators():
+    assert relayc.ops.page("nn.relu").startswith("# nn.relu")
+    assert "nn.conv2d" in relayc.ops.names() and "nn.conv2d" in relayc.ops.search("conv2d")
+    with pytest.raises(KeyError, match="there is `nn.relu`"):
+        relayc.ops.page("nn.rellu")
+
+
+def test_models_of_onnx():
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper
+
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "w"], ["y"])],
+        "g",
+        [info("x", TensorProto.FLOAT, [2])],
+        [info("y", TensorProto.FLOAT, [2])],
+        [helper.make_tensor("w", TensorProto.FLOAT, [2], [5.0, 6.0])],
+    )
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), file.name)
+        for module in (relayc.import_onnx(file.name), relayc.load(file.name)):
+            np.testing.assert_array_equal(module.run(np.zeros(2, "float32")), [5, 6])
