@@ -314,7 +314,7 @@ def strided_slice(
     begin, end, strides = (_bound(bound) for bound in (begin, end, strides))
     # Negative begins count from the end, and those behind the end are the end.
     shape = call("cast_like", (call("shape_of", (data,), dtype="int32"), begin))
-    shape = call("slice_like", (shape, begin))
+    shape = call("slice_like", (shape, begin), axes=None)
     negative = call("less", (begin, call("cast_like", (const(0), begin))))
     begin = call("where", (negative, call("add", (begin, shape)), begin))
     begin = call("where", (call("greater_equal", (begin, shape)), shape, begin))
