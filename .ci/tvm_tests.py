@@ -108,9 +108,12 @@ def _last_line(text):
 
 def _needs(item, why):
     """What a test uses that is not Relay, with the line; `None` if it is nothing."""
-    if why.startswith("Skipped: Support for ") or why.startswith("Support for "):
-        line = item.function.__code__.co_firstlineno
-        return f"{item.path.name}:{line}: {why.removeprefix('Skipped: ')}"
+    place = f"{item.path.name}:{item.function.__code__.co_firstlineno}"
+    if "Support for " in why and "not present" in why:
+        # A feature of this processor is no other device.
+        return None if "x86" in why else f"{place}: {why.removeprefix('Skipped: ')}"
+    if "is not part of Relay: " in why:
+        return why
     try:
         return _refused_use(item.function, set())
     except (OSError, TypeError, SyntaxError):
