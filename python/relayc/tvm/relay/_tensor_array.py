@@ -80,6 +80,8 @@ class _TensorArrays:
         self.prelude = prelude
         self.dtype = dtype
         self.list, self.cons, self.nil = prelude.mod.get_type("List")
+        #: Functions that are mentioned, some of them before they have a body.
+        self._declared: Dict[str, GlobalVar] = {}
 
     def get_name(self, canonical: str) -> str:
         """The name of a definition."""
@@ -103,7 +105,9 @@ class _TensorArrays:
 
     def _declare(self, name: str) -> GlobalVar:
         """The function of this name, which may have no body yet."""
-        return self.prelude.mod.get_global_var(name) if self.is_cached(name) else GlobalVar(name)
+        if self.is_cached(name):
+            return self.prelude.mod.get_global_var(name)
+        return self._declared.setdefault(name, GlobalVar(name))
 
     def _define(self, name: str, params: List[Var], body: Any, ret: Any) -> None:
         """Defines or replaces a function, also as an attribute of the prelude."""
