@@ -33,6 +33,6 @@ from .runtime.ndarray import (
 from .runtime.object import Object
 from . import ir, runtime, te, tir
 from .ir import IRModule, container, instrument, transform
-from . import contrib, support, target
+from . import contrib, parser, support, target
 
 __getattr__ = _refused.module_getattr(__name__)
