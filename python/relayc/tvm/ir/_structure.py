@@ -157,10 +157,11 @@ class _Equality:
         # Names are defined together, so that they are equal in all functions.
         todo += [_Task(names[name], b._global_vars[name], True, task, name) for name in names]
         todo += [_Task(types[name], b._type_vars[name], True, task, name) for name in types]
-        for name, var in names.items():
-            todo.append(_Task(a._functions[var], b._functions[b._global_vars[name]], task.map_free, task, name))
+        # Data types before functions, whose constructors mention the variables of types.
         for name, var in types.items():
             todo.append(_Task(a._types[var], b._types[b._type_vars[name]], task.map_free, task, name))
+        for name, var in names.items():
+            todo.append(_Task(a._functions[var], b._functions[b._global_vars[name]], task.map_free, task, name))
         self.stack += reversed(todo)
         return True
 
@@ -292,9 +293,11 @@ class _Hash:
     def _hashed(self, node: Any) -> Iterator[Tuple[Any, bool]]:
         """The values that make a node's hash, and whether each defines variables."""
         if type(node) is IRModule:
-            for names, table in ((node._global_vars, node._functions), (node._type_vars, node._types)):
+            both = (node._type_vars, node._types), (node._global_vars, node._functions)
+            for names, _ in both:
                 yield len(names), False
                 yield from ((names[name], True) for name in sorted(names))
+            for names, table in both:
                 for name in sorted(names):
                     yield name, False
                     yield table[names[name]], False
