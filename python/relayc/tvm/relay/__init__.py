@@ -5,6 +5,10 @@ from __future__ import annotations
 import sys
 
 from .._refused import module_getattr
+
+# Visitors of users recurse over programs. (Below `max` is an operator.)
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
+
 from . import adt, base, debug, expr, expr_functor, function, loops, param_dict, scope_builder, ty, type_functor
 from .adt import (
     Clause,
@@ -70,9 +74,6 @@ from . import prelude, transform
 from .prelude import Prelude
 from .transform import build_config
 
-
-# Visitors of users recurse over programs.
-sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
 
 #: What compiles and runs programs, and what reads other formats: loaded when it is first asked for.
 _LATER = {
