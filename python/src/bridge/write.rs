@@ -190,6 +190,28 @@ impl<'a, 'py> Writer<'a, 'py> {
     }
 
     fn call(&mut self, expr: ExprId, callee: ExprId, args: Operands, attrs: Option<AttrsId>) -> PyResult<Bound<'py, PyAny>> {
+        let node = self.call_node(expr, callee, args, attrs)?;
+        if let ExprKind::Op(_) = self.module.exprs[callee].kind {
+            self.annotate_operands(&node, args)?;
+        }
+        Ok(node)
+    }
+
+    /// Gives a call of an operator the types of its operands as type arguments (`src/relay/transforms/type_infer.cc`).
+    fn annotate_operands(&mut self, node: &Bound<'py, PyAny>, args: Operands) -> PyResult<()> {
+        let mut types = vec![];
+        for item in self.module.items(args) {
+            let ty = self.module.ty(item.expr);
+            if ty == Ty::ERROR || self.module.types.has_hole(ty) {
+                return Ok(());
+            }
+            types.push(self.types.ty(ty)?);
+        }
+        let array = self.classes.array.bind(self.py).call1((types,))?;
+        node.setattr(intern!(self.py, "type_args"), array)
+    }
+
+    fn call_node(&mut self, expr: ExprId, callee: ExprId, args: Operands, attrs: Option<AttrsId>) -> PyResult<Bound<'py, PyAny>> {
         let (op, args) = (self.of(callee), self.items(args));
         let attrs = match attrs {
             // Attributes that a call left out are the defaults; a call that stays as it was still leaves them out.
