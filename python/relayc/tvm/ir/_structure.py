@@ -26,6 +26,8 @@ from .tensor_type import TensorType
 
 #: A part of a node: the step to it from the node, its value, whether it defines variables.
 _Part = Tuple[Any, Any, bool]
+#: Classes of values without variables, of which each is equal to itself.
+_CLOSED = frozenset({type(None), str, int, float, bool, Op, EnvFunc, IntImm, FloatImm, NDArray})
 #: Numbers this close are equal.
 _TOLERANCE = 1e-9
 
@@ -134,7 +136,8 @@ class _Equality:
         if len(parts) != len(others):
             return False
         for (step, x, defines), (_, y, _) in zip(reversed(parts), reversed(others)):
-            stack.append(_Task(x, y, defines or task.map_free, task, step))
+            if x is not y or type(x) not in _CLOSED:
+                stack.append(_Task(x, y, defines or task.map_free, task, step))
         return True
 
     def _mappings(self, task: _Task, a: Dict[Any, Any], b: Dict[Any, Any]) -> bool:

@@ -383,6 +383,8 @@ def const(value: Any, dtype: Optional[str] = None, span: Optional[Span] = None) 
 
     Without `dtype` 64-bit values of Python and NumPy become int32 and float32.
     """
+    if isinstance(dtype, _ty.TensorType):
+        dtype = dtype.dtype
     if isinstance(value, (_base.numeric_types, (bool, list))):
         value = _np.array(value, dtype=dtype)
     if not dtype:

@@ -5,6 +5,7 @@ an expression, and the call is one of the operator's form below `dyn`.
 """
 
 from ..._refused import module_getattr
+from ..expr import const as const
 from .op import OpPattern as OpPattern
 from .op import OpStrategy as OpStrategy
 from .op import debug as debug
