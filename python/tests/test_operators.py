@@ -175,7 +175,7 @@ def test_registry_knows_every_operator():
     assert (op.num_inputs, op.attrs_type_key) == (2, "relay.attrs.Conv2DAttrs")
     assert [argument.name for argument in op.arguments] == ["data", "weight"]
     assert op.get_attr("TOpPattern") == relay.op.OpPattern.OUT_ELEMWISE_FUSABLE
-    with pytest.raises(TVMError, match="not registered"):
+    with pytest.raises(AttributeError, match="not registered"):
         relay.op.get("nn.conv9d")
 
 
@@ -405,6 +405,18 @@ def test_requantize_configurations_nest():
         assert relay.qnn.op.current_requantize_config() is outer
         with pytest.raises(AttributeError):
             outer.rounding = "UPWARD"
+
+
+def test_requantize_configuration_holds_when_it_is_built():
+    zero, sixteen = relay.const(0), relay.const(16.0)
+    x = relay.var("x", shape=(3,), dtype="int32")
+    body = relay.qnn.op.requantize(x, relay.const(1.0), zero, sixteen, zero)
+    run = relay.create_executor("graph", ir.IRModule.from_expr(relay.Function([x], body))).evaluate
+    numbers = np.array([-8, 8, -24], dtype="int32")
+    assert run()(numbers).numpy().tolist() == [0, 1, -1]
+    with relay.qnn.op.requantize_config(rounding="TONEAREST"):
+        assert run()(numbers).numpy().tolist() == [-1, 1, -2]
+    assert body.attrs.rounding == "None"
 
 
 def test_pattern_tables_are_kept_by_compiler():

@@ -140,11 +140,12 @@ def compiled(mod: Any, params: Optional[Mapping[str, Any]], level: int) -> Netwo
     Sums are as written below level 3, and within 1e-4 of an output's largest magnitude from there on.
     """
     from ...runtime import ndarray
+    from ..qnn.op.config import configured
 
     tensors = {
         name: value if isinstance(value, NDArray) else ndarray.array(value) for name, value in (params or {}).items()
     }
-    native = _native.native_of(mod)
+    native = _native.native_of(configured(mod))
     if tensors:
         native = _native.with_weights(native, {name: to_array(value) for name, value in tensors.items()})
     return Network(native, min(level, 3), "fast" if level >= 3 else "strict")

@@ -7,7 +7,7 @@ from typing import Any, List
 
 from ....runtime.object import Object
 
-__all__ = ["RequantizeConfig", "current_requantize_config", "requantize_config"]
+__all__ = ["RequantizeConfig", "configured", "current_requantize_config", "requantize_config"]
 
 _DEFAULTS = {"rounding": "UPWARD", "compute_dtype": "int64"}
 _scopes = threading.local()
@@ -56,3 +56,29 @@ def requantize_config(**kwargs: Any) -> RequantizeConfig:
         `"int64"`, `"float32"` or `"float64"`.
     """
     return RequantizeConfig(**{name: kwargs.get(name, default) for name, default in _DEFAULTS.items()})
+
+
+def configured(mod: Any) -> Any:
+    """The module with the values of the current configuration for attributes of `qnn.requantize` that are `"None"`.
+
+    Rule of TVM: `SelectRequntizeParameter` in `src/relay/qnn/op/requantize.cc`, when the operator is lowered.
+    """
+    config = current_requantize_config()
+    if config.is_default:
+        return mod
+    from ....ir.module import IRModule
+    from ...expr import Call
+    from ...op.op_attrs import make_attrs
+    from ...transform._rewrites import rewrite
+
+    def choose(pre: Any, post: Any) -> Any:
+        if not isinstance(post, Call) or getattr(post.op, "name", None) != "qnn.requantize":
+            return post
+        values = dict(post.attrs._values)
+        for name in _DEFAULTS:
+            if values[name] == "None":
+                values[name] = getattr(config, name)
+        return Call(post.op, post.args, make_attrs(post.attrs.type_key, values), span=post.span)
+
+    functions = {var: rewrite(func, choose) for var, func in mod.functions.items()}
+    return IRModule._from_nodes(functions, mod.type_definitions, mod.attrs)
