@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Optional
+import contextlib
+from typing import Any, Optional
 
 from .._refused import module_getattr
 from ..ir.base import Span
@@ -37,6 +38,19 @@ def var(name: str = "tindex", dtype: str = "int32", span: Optional[Span] = None)
 def size_var(name: str = "size", dtype: str = "int32", span: Optional[Span] = None) -> SizeVar:
     """A new variable that is not negative."""
     return SizeVar(name, dtype, span)
+
+
+class tag_scope(contextlib.ContextDecorator):
+    """A scope, or a decorator of a function, that names the computations in it. It changes nothing here."""
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+
+    def __enter__(self) -> "tag_scope":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        pass
 
 
 __getattr__ = module_getattr(__name__)
