@@ -22,7 +22,7 @@ use relayc_driver::run::{self, to_bound};
 use relayc_driver::sized::sized;
 use relayc_engine::library::Error;
 use relayc_interp::{Cell, Interp, Value, lower};
-use relayc_ir::types::{Ty, dims_of};
+use relayc_ir::types::{Ty, TyData, dims_of};
 use relayc_ir::{self as ir, CtorId};
 use relayc_ops as ops;
 use rustc_hash::FxHashMap;
@@ -209,6 +209,9 @@ impl<'a, 'py> Reader<'a, 'py> {
             "tensor" => self.tensor(name, &taken.get_item(1)?, ty).map(|tensor| Step::Done(Value::Tensor(tensor))),
             "tuple" => {
                 let fields = taken.get_item(1)?.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+                if let Some(ty) = ty.filter(|&ty| types.as_tensor(ty).is_some()) {
+                    return Err(PyTypeError::new_err(format!("`{name}`: expected {}, found a tuple", types.text(ty))));
+                }
                 let known = ty.and_then(|ty| types.as_tuple(ty));
                 if known.is_some_and(|known| known.len() != fields.len()) {
                     let expected = known.map_or(0, <[Ty]>::len);
@@ -238,7 +241,12 @@ impl<'a, 'py> Reader<'a, 'py> {
     }
 
     fn tensor(&self, name: &str, object: &Bound<'py, PyAny>, ty: Option<Ty>) -> PyResult<relayc_ir::tensor::Tensor> {
-        let Some((dims, dtype)) = ty.and_then(|ty| self.module.types.as_tensor(ty)) else {
+        let types = &self.module.types;
+        let other = |ty: &Ty| !matches!(types.data(*ty), TyData::Tensor { .. } | TyData::Param { .. });
+        if let Some(ty) = ty.filter(other) {
+            return Err(PyTypeError::new_err(format!("`{name}`: expected {}, found a tensor", types.text(ty))));
+        }
+        let Some((dims, dtype)) = ty.and_then(|ty| types.as_tensor(ty)) else {
             return tensor_of_any(self.py, name, object);
         };
         let texts = match dims_of(dims) {
