@@ -7,7 +7,6 @@ written once, so sharing comes back.
 from __future__ import annotations
 
 import base64
-import functools
 import json
 import struct
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
@@ -121,14 +120,19 @@ def _as_node(value: Any) -> Any:
     return convert(value)
 
 
-@functools.lru_cache(maxsize=None)
-def _form(cls: type) -> Tuple[Tuple[str, ...], Tuple[Tuple[str, str], ...], str]:
+_Form = Tuple[Tuple[str, ...], Tuple[Tuple[str, str], ...], str]
+_FORMS: Dict[type, _Form] = {}
+
+
+def _form(cls: Any) -> _Form:
     """The fields of a class that are nodes, all its fields in order of their names, and its JSON with gaps."""
+    if cls in _FORMS:
+        return _FORMS[cls]
     fields = tuple(sorted(cls._fields.items()))
     gaps = ", ".join(f'"{name}": "{{}}"' for name, _ in fields)
     text = f'{{{{"type_key": "{cls._type_key}", "attrs": {{{{{gaps}}}}}}}}}'
     nodes = tuple(name for name, kind in cls._fields.items() if kind in _NODES)
-    return nodes, fields, text
+    return _FORMS.setdefault(cls, (nodes, fields, text))
 
 
 def save_json(root: Any) -> str:

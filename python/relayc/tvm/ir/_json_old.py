@@ -48,7 +48,7 @@ def _rename(node: Dict[str, Any]) -> None:
 
 def _string_nodes(node: Dict[str, Any], nodes: List[Dict[str, Any]]) -> None:
     """Strings were written in place; they are nodes now."""
-    cls = OBJECTS.get(node["type_key"])
+    cls: Any = OBJECTS.get(node["type_key"])
     fields = node.get("attrs", {})
     for name, kind in cls._fields.items() if cls is not None else ():
         # Files of that version that were changed by hand have positions already.

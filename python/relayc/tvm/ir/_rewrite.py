@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from ..runtime.container import Array
@@ -12,10 +11,16 @@ from ..runtime.object import NODE, Object
 _BESIDE = frozenset({"span", "virtual_device_", "_checked_type_", "vid", "attrs", "op_type", "arguments"})
 
 
-@functools.lru_cache(maxsize=None)
-def child_fields(cls: type) -> Tuple[str, ...]:
+_CHILD_FIELDS: Dict[type, Tuple[str, ...]] = {}
+
+
+def child_fields(cls: Any) -> Tuple[str, ...]:
     """The fields of a class of nodes that hold parts of the program, in TVM's order."""
-    return tuple(name for name, kind in cls._fields.items() if kind == NODE and name not in _BESIDE)
+    names = _CHILD_FIELDS.get(cls)
+    if names is None:
+        names = tuple(name for name, kind in cls._fields.items() if kind == NODE and name not in _BESIDE)
+        _CHILD_FIELDS[cls] = names
+    return names
 
 
 def children(node: Object) -> Iterator[Object]:

@@ -296,7 +296,7 @@ class _Hash:
     def _hashed(self, node: Any) -> Iterator[Tuple[Any, bool]]:
         """The values that make a node's hash, and whether each defines variables."""
         if type(node) is IRModule:
-            both = (node._type_vars, node._types), (node._global_vars, node._functions)
+            both: Any = (node._type_vars, node._types), (node._global_vars, node._functions)
             for names, _ in both:
                 yield len(names), False
                 yield from ((names[name], True) for name in sorted(names))

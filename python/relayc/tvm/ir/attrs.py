@@ -116,10 +116,10 @@ def make_node(type_key: str, **kwargs: Any) -> Any:
     for prefix, maker in _MAKERS:
         if type_key.startswith(prefix):
             return maker(type_key, kwargs)
-    cls = OBJECTS.get(type_key)
+    cls: Any = OBJECTS.get(type_key)
     if cls is None:
         raise TVMError(f"Cannot find type {type_key}. Did you forget to register the node?")
-    node = object.__new__(cls)
+    node: Any = object.__new__(cls)
     for name, value in kwargs.items():
         if name not in cls._fields:
             raise TVMError(f"{type_key} has no field {name}")

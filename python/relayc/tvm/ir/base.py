@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from typing import Any, Callable, Iterable, Optional
+from typing import Any, Callable, ClassVar, Iterable, List, Optional, Tuple
 
 from .._ffi.registry import get_global_func, register_object
 from ..runtime.container import Array
@@ -48,7 +48,7 @@ class Span(Node):
 
     _kind = "Span"
     _fields = {"source_name": NODE, "line": INT, "column": INT, "end_line": INT, "end_column": INT}
-    _compared = ("source_name", "line", "column", "end_line", "end_column")
+    _compared: ClassVar[Tuple[str, ...]] = ("source_name", "line", "column", "end_line", "end_column")
 
     def __init__(
         self, source_name: Optional[SourceName], line: int, end_line: int, column: int, end_column: int
@@ -72,8 +72,10 @@ class SequentialSpan(Span):
     _fields = {"spans": NODE, **Span._fields}
     _compared = ("spans",)
 
+    spans: Array
+
     def __init__(self, spans: Iterable[Span]) -> None:
-        flat = []
+        flat: List[Span] = []
         for span in spans:
             flat.extend(span.spans if isinstance(span, SequentialSpan) else [span])
         self.spans = Array(flat)
@@ -100,7 +102,9 @@ class EnvFunc(Node):
     @property
     def func(self) -> Callable:
         """The function. Raises ValueError if none is registered."""
-        return get_global_func(self.name)
+        func = get_global_func(self.name)
+        assert func is not None
+        return func
 
     @staticmethod
     @functools.lru_cache(maxsize=None)

@@ -18,7 +18,7 @@ from .attrs import DictAttrs
 from .base import Node, structural_equal
 from .expr import GlobalVar, RelayExpr
 from .function import BaseFunc
-from .type import GlobalTypeVar, Type
+from .type import GlobalTypeVar
 
 
 @register_object("IRModule")
@@ -165,7 +165,7 @@ class IRModule(Node, Scriptable):
                 var = self._global_vars.get(var) or GlobalVar(var)
             self._set_function(var, self._as_function(val))
         else:
-            assert isinstance(val, Type)
+            assert isinstance(val, TypeData)
             header = GlobalTypeVar(var) if isinstance(var, str) else var
             if not update and header.name_hint in self._type_vars:
                 raise TVMError(f"Duplicate global type definition name {header.name_hint}")
@@ -238,7 +238,8 @@ class IRModule(Node, Scriptable):
         # Data types that are the same here, and their constructors: programs of this module hold ours.
         made: Dict[Any, Any] = {}
         for header, data in other._types.items():
-            ours = self._types.get(self._type_vars.get(header.name_hint))
+            known = self._type_vars.get(header.name_hint)
+            ours = None if known is None else self._types.get(known)
             if ours is not None and structural_equal(ours, rewrite(data, replace)):
                 made[data] = ours
                 made.update(zip(data.constructors, ours.constructors))

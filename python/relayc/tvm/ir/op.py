@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, Tuple
 
 from .._ffi.registry import register_object
 from ..error import TVMError
@@ -30,6 +30,15 @@ class Op(RelayExpr):
     _table: Dict[str, "Op"] = {}
     #: Fills the table when it is first read; set by `relayc.tvm.relay.op`.
     _load: Optional[Callable[[], None]] = None
+
+    name: str
+    description: str
+    arguments: Array
+    attrs_type_key: str
+    num_inputs: int
+    support_level: int
+    op_type: Any
+    _attributes: Dict[str, Tuple[Any, int]]
 
     def __init__(self) -> None:
         raise RuntimeError("Cannot create op, use get instead")

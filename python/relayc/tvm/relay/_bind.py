@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any, Mapping, Tuple
 
 from ..error import TVMError
 from ..ir._rewrite import rewrite
@@ -33,7 +33,7 @@ def bind(expr: Any, binds: Mapping[Any, Any]) -> Any:
 
 def _replaced(expr: Any, binds: Mapping[Any, Any]) -> Any:
     def check(node: Any) -> None:
-        defined = node.params if isinstance(node, Function) else ()
+        defined: Tuple[Any, ...] = node.params if isinstance(node, Function) else ()
         if isinstance(node, (Let, PatternVar)):
             defined = (node.var,)
         for var in defined:

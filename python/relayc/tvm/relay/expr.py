@@ -247,6 +247,9 @@ class If(ExprWithOp):
     _compared = ("cond", "true_branch", "false_branch")
     _graph = True
 
+    #: None only while a `ScopeBuilder` is between its two branches.
+    false_branch: Any
+
     def __init__(
         self,
         cond: RelayExpr,
@@ -333,7 +336,7 @@ class TempExpr(ExprWithOp):
 class TupleWrapper:
     """The result of an operator with several results, of which `wrapper[i]` is one."""
 
-    def __init__(self, tuple_value: RelayExpr, size: int) -> None:
+    def __init__(self, tuple_value: Any, size: int) -> None:
         self.tuple_value = tuple_value
         self.size = size
 

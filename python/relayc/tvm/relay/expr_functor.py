@@ -105,7 +105,7 @@ class _Chains(ExprFunctor):
     def _inherited(self, name: str) -> bool:
         return getattr(type(self), name) in _PLAIN
 
-    def _below(self, expr: RelayExpr) -> List[RelayExpr]:
+    def _below(self, expr: Any) -> List[RelayExpr]:
         """What the method of the expression visits, in its order; nothing where that is not known or not deep."""
         if not self._inherited("visit") and type(self).visit is not _Chains.visit:
             return []

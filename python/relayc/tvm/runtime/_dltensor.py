@@ -39,7 +39,9 @@ def save_tensor(array: NDArray) -> bytes:
     """A tensor as bytes."""
     dtype = DataType(array.dtype)
     data = array._array.astype(array._array.dtype.newbyteorder("<"), copy=False).tobytes()
-    head = struct.pack("<QQiiiBBH", _TENSOR_MAGIC, 0, Device.kDLCPU, 0, array.ndim, dtype.type_code, dtype.bits, dtype.lanes)
+    device = (Device.kDLCPU, 0)
+    element = (dtype.type_code, dtype.bits, dtype.lanes)
+    head = struct.pack("<QQiiiBBH", _TENSOR_MAGIC, 0, *device, array.ndim, *element)
     return head + struct.pack(f"<{array.ndim}q", *array.shape) + struct.pack("<q", len(data)) + data
 
 

@@ -18,7 +18,7 @@ class Object:
     #: What the native module takes the node for; set by the classes that it knows.
     _kind: ClassVar[str]
     #: TVM's name of the class, as in JSON.
-    _type_key: ClassVar[str] = "runtime.Object"
+    _type_key: str = "runtime.Object"
     #: The fields and their kinds.
     _fields: ClassVar[Dict[str, str]] = {}
     #: The fields that structural equality compares, in the order of comparison.

@@ -67,7 +67,7 @@ def scalar_dtype(value: Any) -> str:
     if isinstance(value, float):
         return "float32" if abs(value) <= 3.40282347e38 else "float64"
     if isinstance(value, Integral):
-        return "int32" if -(2**31) <= value < 2**31 else "int64"
+        return "int32" if -(2**31) <= int(value) < 2**31 else "int64"
     raise NotImplementedError(f"Cannot automatically inference the type. value={value}")
 
 

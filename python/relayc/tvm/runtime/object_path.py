@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Optional, Tuple
+from typing import Any, ClassVar, Optional, Tuple
 
 from .._ffi.registry import register_object
 from .object import Object
@@ -12,6 +12,11 @@ from .object import Object
 @register_object("ObjectPath")
 class ObjectPath(Object):
     """A path; `ObjectPath.root()` is the path to the node itself. Equal paths are equal."""
+
+    _parent: Optional["ObjectPath"]
+    _step: Any
+    _length: int
+    _text: ClassVar[str]
 
     def __init__(self) -> None:
         raise ValueError(
@@ -56,6 +61,7 @@ class ObjectPath(Object):
             raise IndexError("Attempted to get a prefix longer than the path itself")
         at = self
         while len(at) > length:
+            assert at._parent is not None
             at = at._parent
         return at
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..ir.expr import PrimExpr
 from ..runtime.object_generic import const
 from . import expr
+from .data_layout import BijectiveLayout, Layout, bijective_layout, layout
 from .expr import (
     EQ,
     GE,

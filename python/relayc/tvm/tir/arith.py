@@ -329,7 +329,7 @@ def _bits(dtype: str) -> int:
     return int(digits) if digits else 1
 
 
-def binary(cls: type, a: _Any, b: _Any, span: Optional[Span] = None) -> _Any:
+def binary(cls: _Any, a: _Any, b: _Any, span: Optional[Span] = None) -> _Any:
     """`cls(a, b)`, or the constant or operand that it is equal to."""
     a, b = match_types(a, b)
     simple = cls._simplify(a, b)

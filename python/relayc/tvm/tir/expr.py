@@ -22,6 +22,8 @@ from ..runtime.script_printer import Scriptable
 class ExprOp:
     """Python's operators on scalar expressions."""
 
+    dtype: str
+
     def __add__(self, other: _Any) -> _Any:
         return binary(Add, self, other)
 
@@ -150,6 +152,8 @@ class PrimExprWithOp(ExprOp, PrimExpr, Scriptable):
 class ConstExpr(PrimExprWithOp):
     """The base of constants."""
 
+    value: _Any
+
 
 @register_object("tir.Var")
 class Var(PrimExprWithOp):
@@ -164,10 +168,11 @@ class Var(PrimExprWithOp):
     def __init__(self, name: str, dtype: _Any = "int32", span: Optional[Span] = None) -> None:
         from ..ir.type import PrimType, Type
 
-        super().__init__(dtype.dtype if isinstance(dtype, PrimType) else "handle" if isinstance(dtype, Type) else dtype, span)
         self.name = name
         if isinstance(dtype, Type):
             self.type_annotation = dtype
+            dtype = dtype.dtype if isinstance(dtype, PrimType) else "handle"
+        super().__init__(dtype, span)
 
     def __repr__(self) -> str:
         return self.name
@@ -233,7 +238,7 @@ class IntImm(ConstExpr):
         return str(bool(self.value)) if self.dtype == "bool" else str(self.value)
 
 
-def _compare(cls: type, a: IntImm, other: _Any) -> _Any:
+def _compare(cls: _Any, a: IntImm, other: _Any) -> _Any:
     """A comparison with a constant: bool if `other` is an integer, else what the expression folds to."""
     if isinstance(other, (int, IntImm)):
         return cls._fold(a.value, int(other))

@@ -59,9 +59,9 @@ def pattern_vars(pattern: Pattern) -> Iterator[Var]:
             pending.extend(reversed(getattr(part, "patterns", ())))
 
 
-def type_parts(ty: Type) -> Iterator[Type]:
+def type_parts(ty: Type) -> Iterator[Any]:
     """Each type below a type and the type itself, before those below it."""
-    pending = [ty]
+    pending: List[Any] = [ty]
     while pending:
         part = pending.pop()
         yield part

@@ -152,7 +152,7 @@ def all_type_vars(expr: Any, mod: Optional[IRModule] = None) -> Array:
 
 def all_dtypes(expr: Expr) -> Set[str]:
     """The data types of the tensors that inference found in an expression."""
-    found = set()
+    found: Set[str] = set()
     for part in post_order(expr):
         if part._checked_type is not None:
             found.update(ty.dtype for ty in type_parts(part._checked_type) if ty._kind == "TensorType")
