@@ -15,7 +15,7 @@ from ..expr import Call, Constant, Tuple, TupleGetItem, Var
 from ..function import Function
 from ..ty import TensorType
 
-__all__ = ["change_batch", "eliminate_common_subexpr", "legalize", "rewrite"]
+__all__ = ["canonicalize_ops", "change_batch", "eliminate_common_subexpr", "legalize", "rewrite"]
 
 
 def rewrite(expr: Any, visit: Callable[[Any, Any], Any]) -> Any:
@@ -124,5 +124,22 @@ def change_batch(func: Any, data: Mapping[Any, int], batch_size: int) -> Any:
         shape = list(pre.type_annotation.shape)
         shape[data[pre]] = batch_size
         return Var(pre.name_hint, TensorType(shape, pre.type_annotation.dtype))
+
+    return rewrite(func, visit)
+
+
+def canonicalize_ops(func: Any) -> Any:
+    """`func` with biases as additions of an expanded vector."""
+    bias_add = Op.get("nn.bias_add")
+
+    def visit(pre: Any, post: Any) -> Any:
+        if not isinstance(pre, Call) or pre.op is not bias_add:
+            return post
+        from ..op import add, expand_dims
+
+        data, bias = post.args
+        rank = len(pre.args[0].checked_type.shape)
+        behind = rank - 1 - int(pre.attrs.axis) % rank
+        return add(data, expand_dims(bias, 1, behind) if behind else bias)
 
     return rewrite(func, visit)

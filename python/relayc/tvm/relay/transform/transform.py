@@ -158,7 +158,11 @@ def FastMath() -> Pass:
 
 def CanonicalizeOps() -> Pass:
     """Writes `nn.bias_add` as `expand_dims` and `add`."""
-    return function_native("CanonicalizeOps", 3, "canonicalize-ops")
+    from ._rewrites import canonicalize_ops
+
+    return FunctionPass(
+        lambda func, mod, ctx: canonicalize_ops(func), _info("CanonicalizeOps", 3, ["InferType"])
+    )
 
 
 def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False) -> Pass:
@@ -293,14 +297,10 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> Pass:
     `"default"` is the layout that the operator takes for granted.
     """
 
-    def options(ctx: PassContext) -> Mapping[str, Any]:
-        layouts = {str(op): [str(x) for x in names] for op, names in desired_layouts.items()}
-        current = LayoutConfig.current
-        skipped = {"skip_layers": current.skip_layers} if current else {}
-        return {"desired_layouts": layouts, **skipped}
+    from ._layouts import convert_layout
 
     required = ["InferType", "CanonicalizeOps"]
-    return NativePass.of(FunctionPass, "ConvertLayout", 3, required, "convert-layout", options)
+    return FunctionPass(convert_layout(desired_layouts), _info("ConvertLayout", 3, required))
 
 
 def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> Pass:
