@@ -159,7 +159,7 @@ def build(
     `factory.params` are the constants of the graph after folding. Raises RelayError for a program with errors.
     """
     ir_mod = _as_module(ir_mod, params, "mod")
-    targets = Target.canon_multi_target_and_host(Target.target_or_current(target), target_host)
+    targets = Target.canon_multi_target_and_host(_target_or_current(target), target_host)
     assert len(targets) > 0
     _require_cpu(targets)
     if executor.name not in ("graph", "aot"):
@@ -171,6 +171,11 @@ def build(
     return factory(ir_mod, targets, executor, library, mod_name, constants, runtime)
 
 
+def _target_or_current(target: Any) -> Any:
+    """What was given, one target or several, else the current one. Raises ValueError if there is none."""
+    return Target.target_or_current(None) if target is None else target
+
+
 def _require_cpu(targets: Any) -> None:
     for target in targets:
         if target.get_target_device_type() != nd.cpu().device_type:
@@ -180,7 +185,7 @@ def _require_cpu(targets: Any) -> None:
 def optimize(mod: Any, target: Any = None, params: Optional[Mapping[str, Any]] = None) -> Tuple[Any, Dict[str, NDArray]]:
     """The module after the passes of the current level that come before code is made, with its parameters bound."""
     mod = _as_module(mod, params, "func")
-    Target.canon_multi_target_and_host(Target.target_or_current(target))
+    Target.canon_multi_target_and_host(_target_or_current(target))
     return BuildModule().optimize(mod, target, params=params)
 
 
