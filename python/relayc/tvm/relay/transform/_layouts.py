@@ -118,8 +118,8 @@ class _Converter:
 
         if old.n_primal < new.n_primal:
             ty = value._checked_type_
-            if ty is not None and ty._kind == "TensorType" and len(ty.shape) == 0:
-                # A scalar is broadcast in any layout.
+            if ty is not None and ty._kind == "TensorType" and set(_sizes(ty)) <= {1}:
+                # One element is broadcast in any layout.
                 return value
             missing = new.n_primal - old.n_primal
             old, value = old.expanded(new), expand_dims(value, 0, missing)
@@ -191,6 +191,11 @@ class _Converter:
         if given.old is not None:
             arg = self.transform(arg, given.new, given.old)
         return self.transform(arg, old, new)
+
+
+def _sizes(ty: Any) -> List[Any]:
+    """The sizes of a tensor; those that are not known are what they are."""
+    return [getattr(dim, "value", dim) for dim in ty.shape]
 
 
 def _tuple(parts: Sequence[Any]) -> Any:
