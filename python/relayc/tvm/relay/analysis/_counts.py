@@ -56,7 +56,7 @@ def _fake_quantized(quantize: Any) -> List[Any]:
             stack += operands(expr)
         elif expr._kind != "Constant":
             return []
-    return [*calls, quantize] if calls else []
+    return calls
 
 
 def get_total_mac_number(expr: Any) -> int:

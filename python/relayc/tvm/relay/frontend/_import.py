@@ -28,7 +28,9 @@ def import_model(
     """The program of a model, with the model's names of its inputs, and its weights."""
     shapes = [_shape_text(name, dims) for name, dims in (shape or {}).items()]
     mod, params, inputs = _native.import_model(data, kind, shapes, weights)
-    return _renamed(mod, inputs), {name: nd.array(value) for name, value in params.items()}
+    return _renamed(mod, inputs), {
+        name: nd.NDArray(tensor.numpy(), tensor.dtype) for name, tensor in params.items()
+    }
 
 
 def _renamed(mod: IRModule, inputs: Mapping[str, str]) -> IRModule:

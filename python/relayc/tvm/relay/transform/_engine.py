@@ -126,7 +126,13 @@ class _NativeModulePass(ModulePass, NativePass):
 
 
 class _NativeFunctionPass(FunctionPass, NativePass):
-    _run = _native_run
+    def _run(self, mod: Any, ctx: PassContext) -> Any:
+        result = _native_run(self, mod, ctx)
+        # TVM infers types as a pass of its own now. The result has them; instruments are told.
+        infer_type = PassInfo(0, "InferType")
+        if ctx._before_pass(result, infer_type):
+            ctx._after_pass(result, infer_type)
+        return result
 
 
 def function_native(
