@@ -4,7 +4,7 @@ use crate::bridge::read::{self, Read};
 use crate::bridge::{tensors, write};
 use crate::error::wrong;
 use crate::module::Module;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// whether TVM registers the attribute type with the operator, `example` is a program of the manual, and an attribute has its
 /// `type`, the kind of its values by name, and its `default` if it has one.
 #[pyfunction]
-pub fn operators() -> String {
+pub(crate) fn operators() -> String {
     Value::Array(table().defs().iter().map(|def| declaration(def)).collect()).to_string()
 }
 

@@ -316,7 +316,7 @@ impl<'a, 'py> Writer<'a, 'py> {
         let checked = var.checked_ty.filter(|&ty| ty != Ty::ERROR && !self.module.types.has_hole(ty));
         match checked {
             Some(checked) => node.setattr(intern!(py, CHECKED), self.types.ty(checked)?)?,
-            None if self.module.expr_tys.len() > 0 && ty.is_some() => node.setattr(intern!(py, CHECKED), ty)?,
+            None if !self.module.expr_tys.is_empty() && ty.is_some() => node.setattr(intern!(py, CHECKED), ty)?,
             None => {}
         }
         self.vars.insert(id, node.clone());
@@ -379,12 +379,11 @@ impl<'a, 'py> Writer<'a, 'py> {
         for (name, value) in &func.attrs {
             attrs.set_item(&**name, self.value(None, value)?)?;
         }
-        if let Some(before) = before {
-            if before.getattr(intern!(py, "body"))?.is(&body)
-                && self.same_head(&before, &params, ret.as_ref(), func.attrs.len())?
-            {
-                return Ok(before);
-            }
+        if let Some(before) = before
+            && before.getattr(intern!(py, "body"))?.is(&body)
+            && self.same_head(&before, &params, ret.as_ref(), func.attrs.len())?
+        {
+            return Ok(before);
         }
         let type_params = func.type_params.iter().map(|&param| self.types.ty(param)).collect::<PyResult<Vec<_>>>()?;
         let attrs = if attrs.is_empty() { py.None().into_bound(py) } else { self.classes.dict_attrs.bind(py).call1((attrs,))? };
