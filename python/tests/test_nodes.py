@@ -49,6 +49,14 @@ def test_a_type_without_inference_is_an_error() -> None:
 def test_arguments_must_be_expressions() -> None:
     with pytest.raises(tvm.TVMError, match="relay.const"):
         relay.Call(relay.op.get("nn.relu"), [1.0])
+    with pytest.raises(tvm.TVMError, match="relay.const"):
+        relay.Constant(np.ones(2))
+    with pytest.raises(tvm.TVMError, match="shape="):
+        relay.var("x", (1, 2))
+    with pytest.raises(tvm.TVMError, match="relay.var"):
+        relay.Function([relay.const(1)], relay.const(1))
+    with pytest.raises(tvm.TVMError, match="astuple"):
+        relay.Function([], relay.split(vector(), 2))
     with pytest.raises(TypeError, match="const"):
         vector() + 1.0
     with pytest.raises(ValueError, match="scalar or NDArray"):

@@ -64,10 +64,11 @@ def nodes(native: Any) -> Tuple[Dict[Any, Any], Dict[Any, Any]]:
 
 
 def make_attrs(type_key: str, values: Mapping[str, Any]) -> Any:
-    """The attributes of a call, from complete values of the right kinds; called by the native module."""
+    """The attributes of a call; called by the native module, which knows all fields of operators' attributes."""
+    from .ir.attrs import make_node
     from .relay.op.op_attrs import make_attrs as make
 
-    return make(type_key, values)
+    return make_node(type_key, **values) if type_key == "attrs.TestAttrs" else make(type_key, values)
 
 
 def run_pass(module: Any, name: str, options: Mapping[str, Any]) -> Any:

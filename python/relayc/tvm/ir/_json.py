@@ -323,7 +323,7 @@ def _empty(node: Dict[str, Any]) -> Any:
     if key == "DictAttrs":
         return DictAttrs()
     if key.startswith(("relay.attrs.", "attrs.")):
-        from .._native import make_attrs
+        from ..relay.op.op_attrs import make_attrs
 
         return make_attrs(key, dict.fromkeys(_attr_kinds(key)))
     cls = OBJECTS.get(key)

@@ -111,6 +111,8 @@ class Constant(ExprWithOp):
     _tensor: Any = None
 
     def __init__(self, data: NDArray, span: Optional[Span] = None) -> None:
+        if not isinstance(data, NDArray):
+            raise _wrong("a tensor", data, "relay.const makes a constant of a number or an array")
         self.data = data
         if span is not None:
             self.span = span
@@ -169,6 +171,8 @@ class Var(ExprWithOp):
     def __init__(
         self, name_hint: Any, type_annotation: Optional[Type] = None, span: Optional[Span] = None
     ) -> None:
+        if type_annotation is not None and not isinstance(type_annotation, Type):
+            raise _wrong("a type", type_annotation, "write relay.var(name, shape=…, dtype=…) for a tensor")
         self.vid = name_hint if isinstance(name_hint, Id) else Id(name_hint)
         self.type_annotation = type_annotation
         if span is not None:
@@ -212,10 +216,12 @@ def _exprs(values: Iterable[Any]) -> Array:
     result = Array(values)
     for value in result:
         if not isinstance(value, RelayExpr):
-            raise _base.TVMError(
-                f"expected a Relay expression, found {type(value).__name__}: {value!r}; use relay.const for numbers"
-            )
+            raise _wrong("an expression", value, "write relay.const(…) for a number")
     return result
+
+
+def _wrong(wanted: str, found: Any, advice: str) -> _base.TVMError:
+    return _base.TVMError(f"expected {wanted} of Relay, found {type(found).__name__} {found!r}: {advice}")
 
 
 @register_object("relay.Let")
@@ -231,6 +237,8 @@ class Let(ExprWithOp):
     def __init__(
         self, variable: Var, value: RelayExpr, body: RelayExpr, span: Optional[Span] = None
     ) -> None:
+        if not isinstance(variable, Var):
+            raise _wrong("a variable", variable, "relay.var makes one")
         self.var = variable
         self.value = value
         self.body = body

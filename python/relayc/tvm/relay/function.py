@@ -13,7 +13,7 @@ from ..ir.type import Type, TypeVar
 from ..runtime.container import Array
 from ..runtime.object import NODE
 from .base import astext, pretty_print
-from .expr import Call, Var, with_fields
+from .expr import Call, Var, _wrong, with_fields
 
 
 @register_object("relay.Function")
@@ -43,6 +43,11 @@ class Function(BaseFunc):
         span: Optional[Span] = None,
     ) -> None:
         self.params = Array(params)
+        for param in self.params:
+            if not isinstance(param, Var):
+                raise _wrong("a variable", param, "parameters are what relay.var makes")
+        if not isinstance(body, RelayExpr):
+            raise _wrong("an expression", body, "write relay.const(…) for a number, `.astuple()` for several results")
         self.body = body
         self.ret_type = ret_type
         self.type_params = Array(type_params or ())

@@ -10,9 +10,9 @@ class Scriptable:
 
     def script(self, *, name: Any = None, show_meta: bool = False, **options: Any) -> str:
         """The text of the node, in Relay's syntax. Options that only TVMScript has make no difference."""
-        from .._native import astext
+        from ..relay.base import astext, pretty_print
 
-        return astext(self, show_meta)
+        return astext(self) if show_meta else pretty_print(self)
 
     def show(self, style: Any = None, black_format: Any = None, **options: Any) -> None:
         """Prints the text of the node."""
