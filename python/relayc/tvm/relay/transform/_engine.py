@@ -23,7 +23,7 @@ __all__ = [
     "module_native",
 ]
 
-Options = Union[Mapping[str, Any], Callable[[PassContext], Mapping[str, Any]]]
+Options = Union[Mapping[str, Any], Callable[[PassContext, Any], Mapping[str, Any]]]
 
 
 def is_optimizable(func: Any) -> bool:
@@ -91,14 +91,16 @@ def function_pass(
 def _native_run(self: Any, mod: Any, ctx: PassContext) -> Any:
     from ... import _native
 
-    options = self.options(ctx) if callable(self.options) else self.options
-    return _native.run_pass(mod, self.native_name, dict(options))
+    options = self.options(ctx, mod) if callable(self.options) else self.options
+    given = {name: value for name, value in options.items() if value is not None}
+    return _native.run_pass(mod, self.native_name, given)
 
 
 class NativePass(Object):
     """What a pass of the native side adds to its class: the name there, and options.
 
-    Options may depend on the context the pass runs under.
+    Options may depend on the context the pass runs under, and on the module; those that
+    are `None` are left out.
     """
 
     native_name: str

@@ -132,12 +132,12 @@ def FoldScaleAxis() -> Pass:
 
 def BackwardFoldScaleAxis() -> Pass:
     """Moves multiplications behind convolutions and dense layers into their weights."""
-    return function_native("BackwardFoldScaleAxis", 3, "fold-scale-axis", direction="backward")
+    return function_native("BackwardFoldScaleAxis", 3, "fold-scale-axis")
 
 
 def ForwardFoldScaleAxis() -> Pass:
     """Moves multiplications before convolutions and dense layers into their weights."""
-    return function_native("ForwardFoldScaleAxis", 3, "fold-scale-axis", direction="forward")
+    return function_native("ForwardFoldScaleAxis", 3, "fold-scale-axis")
 
 
 def RemoveUnusedFunctions(entry_functions: Optional[Sequence[str]] = None) -> Pass:
@@ -203,12 +203,10 @@ def FuseOps(fuse_opt_level: int = -1) -> Pass:
     `relay.FuseOps.link_params` of the context.
     """
 
-    def options(ctx: PassContext) -> Mapping[str, Any]:
-        found = {"level": ctx.opt_level if fuse_opt_level < 0 else fuse_opt_level}
-        for option in ("max_depth", "link_params"):
-            if f"relay.FuseOps.{option}" in ctx.config:
-                found[option] = ctx.config[f"relay.FuseOps.{option}"]
-        return found
+    def options(ctx: PassContext, mod: Any) -> Mapping[str, Any]:
+        level = ctx.opt_level if fuse_opt_level < 0 else fuse_opt_level
+        config = {name: ctx.config.get(f"relay.FuseOps.{name}") for name in ("max_depth", "link_params")}
+        return {"alone": level == 0, **config}
 
     return NativePass.of(FunctionPass, "FuseOps", 0, ["InferType"], "fuse-ops", options)
 
@@ -543,7 +541,7 @@ def FakeQuantizationToInteger(
         ["InferType", "DivToMul"],
         hard_fail=hard_fail,
         use_qat=use_qat,
-        optional_qnn_ops=list(optional_qnn_ops or []),
+        optional_qnn_ops=list(optional_qnn_ops or []) or None,
     )
 
 
@@ -561,12 +559,14 @@ def ToMixedPrecision(mixed_precision_type: str = "float16", missing_op_mode: int
     if not 0 <= missing_op_mode <= 2:
         raise ValueError("Missing op mode is either 0, 1, or 2")
 
-    def options(ctx: PassContext) -> Mapping[str, Any]:
-        keep = bool(ctx.config.get("relay.ToMixedPrecision.keep_orig_output_dtype", False))
+    def options(ctx: PassContext, mod: Any) -> Mapping[str, Any]:
+        from ._mixed_precision import listed
+
         return {
             "dtype": mixed_precision_type,
-            "missing_op_mode": missing_op_mode,
-            "keep_orig_output_dtype": keep,
+            "keep_output": ctx.config.get("relay.ToMixedPrecision.keep_orig_output_dtype"),
+            "refuse_unlisted": missing_op_mode == 0,
+            **listed(mod, mixed_precision_type),
         }
 
     return NativePass.of(FunctionPass, "ToMixedPrecision", 0, [], "to-mixed-precision", options)
