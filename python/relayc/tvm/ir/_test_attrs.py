@@ -18,6 +18,7 @@ def _make(type_key: str, given: Dict[str, Any]) -> Attrs:
     values = {**_DEFAULTS, **given}
     if values["name"] is None:
         raise AttributeError("attrs.TestAttrs: the field `name` must be given")
+    values["axis"] = int(values["axis"])
     if not 1 <= values["axis"] <= 10:
         raise AttributeError(f"attrs.TestAttrs: `axis` is {values['axis']}, not from 1 to 10")
     return Attrs(type_key, {**values, "padding": convert(values["padding"])})
