@@ -2,44 +2,54 @@
 
 from __future__ import annotations
 
-from . import _test_attrs, container, diagnostics
-from .adt import Constructor, TypeData
-from .attrs import Attrs, DictAttrs, make_node
+from . import _test_attrs, container as container, diagnostics as diagnostics
+from .adt import Constructor as Constructor, TypeData as TypeData
+from .attrs import Attrs as Attrs, DictAttrs as DictAttrs, make_node as make_node
 from .base import (
-    EnvFunc,
-    Node,
-    SequentialSpan,
-    SourceMap,
-    SourceName,
-    Span,
-    assert_structural_equal,
-    load_json,
-    save_json,
-    structural_equal,
-    structural_hash,
+    EnvFunc as EnvFunc,
+    Node as Node,
+    SequentialSpan as SequentialSpan,
+    SourceMap as SourceMap,
+    SourceName as SourceName,
+    Span as Span,
+    assert_structural_equal as assert_structural_equal,
+    load_json as load_json,
+    save_json as save_json,
+    structural_equal as structural_equal,
+    structural_hash as structural_hash,
 )
-from .container import Array, Map
-from .expr import BaseExpr, GlobalVar, PrimExpr, Range, RelayExpr
-from .function import BaseFunc, CallingConv
-from .module import IRModule
-from .op import Op, register_intrin_lowering, register_op_attr
-from .tensor_type import TensorType
+from .container import Array as Array, Map as Map
+from .expr import (
+    BaseExpr as BaseExpr,
+    GlobalVar as GlobalVar,
+    PrimExpr as PrimExpr,
+    Range as Range,
+    RelayExpr as RelayExpr,
+)
+from .function import BaseFunc as BaseFunc, CallingConv as CallingConv
+from .module import IRModule as IRModule
+from .op import (
+    Op as Op,
+    register_intrin_lowering as register_intrin_lowering,
+    register_op_attr as register_op_attr,
+)
+from .tensor_type import TensorType as TensorType
 from .type import (
-    FuncType,
-    GlobalTypeVar,
-    IncompleteType,
-    PointerType,
-    PrimType,
-    RelayRefType,
-    TupleType,
-    Type,
-    TypeConstraint,
-    TypeKind,
-    TypeVar,
+    FuncType as FuncType,
+    GlobalTypeVar as GlobalTypeVar,
+    IncompleteType as IncompleteType,
+    PointerType as PointerType,
+    PrimType as PrimType,
+    RelayRefType as RelayRefType,
+    TupleType as TupleType,
+    Type as Type,
+    TypeConstraint as TypeConstraint,
+    TypeKind as TypeKind,
+    TypeVar as TypeVar,
 )
-from .type_relation import TypeCall, TypeRelation
+from .type_relation import TypeCall as TypeCall, TypeRelation as TypeRelation
 
-from . import instrument, transform
+from . import instrument as instrument, transform as transform
 from .._refused import module_getattr
 
 __getattr__ = module_getattr(__name__)

@@ -6,27 +6,27 @@ import contextlib
 from typing import Any, Optional
 
 from .._refused import module_getattr
-from ..ir.base import Span
-from ..runtime.object_generic import const
-from ..tir.expr import SizeVar, Var
+from ..ir.base import Span as Span
+from ..runtime.object_generic import const as const
+from ..tir.expr import SizeVar as SizeVar, Var as Var
 from ..tir.op import (
-    abs,
-    add,
-    all,
-    any,
-    div,
-    floordiv,
-    floormod,
-    indexdiv,
-    indexmod,
-    max,
-    max_value,
-    min,
-    min_value,
-    multiply,
-    subtract,
-    truncdiv,
-    truncmod,
+    abs as abs,
+    add as add,
+    all as all,
+    any as any,
+    div as div,
+    floordiv as floordiv,
+    floormod as floormod,
+    indexdiv as indexdiv,
+    indexmod as indexmod,
+    max as max,
+    max_value as max_value,
+    min as min,
+    min_value as min_value,
+    multiply as multiply,
+    subtract as subtract,
+    truncdiv as truncdiv,
+    truncmod as truncmod,
 )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..._refused import refuse
-from . import common
-from .mxnet import from_mxnet
-from .onnx import from_onnx
-from .pytorch import from_pytorch
+from . import common as common
+from .mxnet import from_mxnet as from_mxnet
+from .onnx import from_onnx as from_onnx
+from .pytorch import from_pytorch as from_pytorch
 
 
 def _no_importer(name: str, how: str) -> type:

@@ -17,24 +17,24 @@ from ..function import Function
 from ..prelude import Prelude
 from ..transform import InferType, gradient
 from . import (
-    dcgan,
-    densenet,
-    dqn,
-    inception_v3,
-    layers,
-    lstm,
-    mlp,
-    mobilenet,
-    resnet,
-    resnet_3d,
-    squeezenet,
-    synthetic,
-    temp_op_attr,
-    vgg,
+    dcgan as dcgan,
+    densenet as densenet,
+    dqn as dqn,
+    inception_v3 as inception_v3,
+    layers as layers,
+    lstm as lstm,
+    mlp as mlp,
+    mobilenet as mobilenet,
+    resnet as resnet,
+    resnet_3d as resnet_3d,
+    squeezenet as squeezenet,
+    synthetic as synthetic,
+    temp_op_attr as temp_op_attr,
+    vgg as vgg,
 )
-from .init import create_workload
-from .nat import count, make_nat_expr, make_nat_value
-from .py_converter import run_as_python, to_python
+from .init import create_workload as create_workload
+from .nat import count as count, make_nat_expr as make_nat_expr, make_nat_value as make_nat_value
+from .py_converter import run_as_python as run_as_python, to_python as to_python
 
 #: Drawing detections on images is not Relay.
 yolo_detection = refuse("relay.testing.yolo_detection", "draw the boxes of `vision.non_max_suppression` with a library for images")
