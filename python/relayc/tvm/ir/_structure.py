@@ -187,7 +187,7 @@ def _leaf_equal(a: Any, b: Any) -> Optional[bool]:
     if cls is IntImm:
         return a.value == b.value and a.dtype == b.dtype
     if cls is TensorType:
-        return _tensor_types_equal(a, b)
+        return a._sizes_equal(b)
     if cls is NDArray:
         return a is b or _tensors_equal(a, b)
     if cls is Op or cls is EnvFunc:
@@ -203,18 +203,6 @@ def _leaf_equal(a: Any, b: Any) -> Optional[bool]:
     if not cls._fields and cls not in _PARTS and not isinstance(a, (Attrs, Map)):
         return bool(a == b)
     return None
-
-
-def _tensor_types_equal(a: TensorType, b: TensorType) -> Optional[bool]:
-    """As `_leaf_equal`, for types whose dimensions are numbers."""
-    if a.dtype != b.dtype or len(a.shape) != len(b.shape):
-        return False
-    for x, y in zip(a.shape, b.shape):
-        if type(x) is not IntImm or type(y) is not IntImm:
-            return None
-        if x.value != y.value or x.dtype != y.dtype:
-            return False
-    return True
 
 
 def _tensors_equal(a: NDArray, b: NDArray) -> bool:
