@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import _test_attrs, container as container, diagnostics as diagnostics
 from .adt import Constructor as Constructor, TypeData as TypeData
+from .affine_type import TensorAffineType as TensorAffineType, TupleAffineType as TupleAffineType
 from .attrs import Attrs as Attrs, DictAttrs as DictAttrs, make_node as make_node
 from .base import (
     EnvFunc as EnvFunc,
