@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any as _Any
-
 from ..ir.tensor_type import TensorType
 from ..ir.type import (
     FuncType,
@@ -44,15 +42,11 @@ __all__ = [
 
 
 def is_dynamic(tensor_type: Type) -> bool:
-    """Whether a type has a dimension that is not a number. Only tensors within tuples are looked at."""
-    pending: list[_Any] = [tensor_type]
-    while pending:
-        ty = pending.pop()
-        if isinstance(ty, TupleType):
-            pending.extend(ty.fields)
-        elif isinstance(ty, TensorType) and not all(isinstance(dim, IntImm) for dim in ty.shape):
-            return True
-    return False
+    """Whether a type has a dimension that is not a number, in a tensor anywhere within it."""
+    from .analysis._walk import type_parts
+
+    tensors = (part for part in type_parts(tensor_type) if isinstance(part, TensorType))
+    return any(not isinstance(dim, IntImm) for part in tensors for dim in part.shape)
 
 
 def ShapeVar(name: str) -> TypeVar:
