@@ -94,10 +94,14 @@ class AnnotatedRegionSet(Object):
         self._of[id(node)] = region
 
     def _merge(self, source: AnnotatedRegion, target: AnnotatedRegion) -> None:
+        """Makes one region the part of another; ends that it began at are inside then."""
         if source is target or id(source) not in self._regions:
             return
+        inside = {id(node) for node in source.nodes}
         for node in source.nodes:
             self._add(target, node)
-        target.args += source.args
-        target.rets += source.rets
+        args = [*target.args, *source.args]
+        gone = {id(begin.args[0]) for begin in args if id(begin.args[0]) in inside}
+        target.args = [begin for begin in args if id(begin.args[0]) not in gone]
+        target.rets = [end for end in [*target.rets, *source.rets] if id(end) not in gone]
         del self._regions[id(source)]

@@ -130,6 +130,10 @@ class _NativeModulePass(ModulePass, NativePass):
 class _NativeFunctionPass(FunctionPass, NativePass):
     def _run(self, mod: Any, ctx: PassContext) -> Any:
         result = _native_run(self, mod, ctx)
+        for var, func in mod.functions.items():
+            # Passes over functions leave those for other compilers alone.
+            if not is_optimizable(func) and var.name_hint in result:
+                result.update_func(result.get_global_var(var.name_hint), func)
         # TVM infers types as a pass of its own now. The result has them; instruments are told.
         infer_type = PassInfo(0, "InferType")
         if ctx._before_pass(result, infer_type):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence, Union
+from typing import Any, List, Sequence, Union
 
 from ...ir.transform import ModulePass, Pass, PassInfo, Sequential
 from ..._refused import refuse
-from ._engine import FunctionPass, function_native, module_native
+from ._engine import FunctionPass, module_native
 
 __all__ = [
     "AnnotateTarget",
@@ -35,7 +35,10 @@ def MergeComposite(pattern_table: Sequence[Any]) -> Pass:
 
 def MergeCompilerRegions() -> Pass:
     """Joins regions that `AnnotateTarget` marked for the same compiler."""
-    return Sequential([function_native("MergeCompilerRegions", 0, "merge-compiler-regions", []), module_native("InferType", 0, "infer-type")])
+    from ._merge_regions import merge_compiler_regions
+
+    step = FunctionPass(merge_compiler_regions, PassInfo(0, "MergeCompilerRegions"))
+    return Sequential([step, module_native("InferType", 0, "infer-type")])
 
 
 def PartitionGraph(mod_name: str = "default", bind_constants: bool = True) -> Pass:
@@ -44,14 +47,13 @@ def PartitionGraph(mod_name: str = "default", bind_constants: bool = True) -> Pa
     Names begin with `tvmgen_<mod_name>_`; `bind_constants` moves constants into them.
     """
     from ..backend.utils import mangle_module_name
+    from ._partition_graph import steps
 
-    return module_native(
-        "PartitionGraph",
-        0,
-        "partition-graph",
-        mod_name=mangle_module_name(mod_name),
-        bind_constants=bind_constants,
-    )
+    passes: List[Pass] = [
+        ModulePass(run, PassInfo(0, name))
+        for name, run in steps(mangle_module_name(mod_name), bind_constants)
+    ]
+    return Sequential([*passes, module_native("InferType", 0, "infer-type")])
 
 
 def AnnotateTarget(targets: Union[str, Sequence[str]], include_non_call_ops: bool = True) -> Pass:
