@@ -15,7 +15,7 @@ from ..expr import Call, Constant, Tuple, TupleGetItem, Var
 from ..function import Function
 from ..ty import TensorType
 
-__all__ = ["canonicalize_ops", "change_batch", "eliminate_common_subexpr", "legalize", "rewrite"]
+__all__ = ["canonicalize_ops", "change_batch", "eliminate_common_subexpr", "fast_math", "legalize", "rewrite"]
 
 
 def rewrite(expr: Any, visit: Callable[[Any, Any], Any]) -> Any:
@@ -141,5 +141,25 @@ def canonicalize_ops(func: Any) -> Any:
         rank = len(pre.args[0].checked_type.shape)
         behind = rank - 1 - int(pre.attrs.axis) % rank
         return add(data, expand_dims(bias, 1, behind) if behind else bias)
+
+    return rewrite(func, visit)
+
+
+#: Operators and the faster ones that compute nearly the same.
+_FAST = {
+    "erf": "fast_erf",
+    "exp": "fast_exp",
+    "nn.softmax": "nn.fast_softmax",
+    "tanh": "fast_tanh",
+}
+
+
+def fast_math(func: Any) -> Any:
+    """`func` with approximations of functions that are slow to compute."""
+
+    def visit(pre: Any, post: Any) -> Any:
+        if not isinstance(post, Call) or not isinstance(post.op, Op) or post.op.name not in _FAST:
+            return post
+        return Call(Op.get(_FAST[post.op.name]), post.args, post.attrs, None, post.span)
 
     return rewrite(func, visit)

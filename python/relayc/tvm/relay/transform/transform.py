@@ -153,7 +153,9 @@ def SimplifyInference() -> Pass:
 
 def FastMath() -> Pass:
     """Replaces exp, erf, tanh and softmax by faster approximations."""
-    return function_native("FastMath", 4, "fast-math")
+    from ._rewrites import fast_math
+
+    return FunctionPass(lambda func, mod, ctx: fast_math(func), _info("FastMath", 4, ["InferType"]))
 
 
 def CanonicalizeOps() -> Pass:
@@ -218,30 +220,26 @@ def DefuseOps() -> Pass:
 
 def CombineParallelConv2D(min_num_branches: int = 3) -> Pass:
     """Makes one convolution of those with the same input, of this many at least."""
-    return function_native(
-        "CombineParallelConv2d", 4, "combine-parallel-conv2d", min_num_branches=min_num_branches
-    )
+    from ._combine_parallel import combine_conv2d
+
+    info = _info("CombineParallelConv2d", 4, ["InferType"])
+    return FunctionPass(combine_conv2d(min_num_branches), info)
 
 
 def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pass:
     """Makes one `nn.batch_matmul`, or one `nn.dense`, of dense layers with the same input."""
-    return function_native(
-        "CombineParallelDense",
-        4,
-        "combine-parallel-dense",
-        min_num_branches=min_num_branches,
-        to_batch=to_batch,
-    )
+    from ._combine_parallel import combine_dense
+
+    info = _info("CombineParallelDense", 4, ["InferType"])
+    return FunctionPass(combine_dense(min_num_branches, to_batch), info)
 
 
 def CombineParallelBatchMatmul(min_num_branches: int = 3) -> Pass:
     """Makes one `nn.batch_matmul` of those with the same first operand."""
-    return function_native(
-        "CombineParallelBatchMatmul",
-        4,
-        "combine-parallel-batch-matmul",
-        min_num_branches=min_num_branches,
-    )
+    from ._combine_parallel import combine_batch_matmul
+
+    info = _info("CombineParallelBatchMatmul", 4, ["InferType"])
+    return FunctionPass(combine_batch_matmul(min_num_branches), info)
 
 
 def BatchingOps() -> Pass:
