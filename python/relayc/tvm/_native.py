@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
-from .._errors import RelayError
+from .._errors import DiagnosticError, RelayError
 
 
 def _native() -> Any:
@@ -55,7 +55,10 @@ def _metadata(table: Mapping[str, Any]) -> str:
 def parse_expr(source: str, source_name: str = "string") -> Any:
     """The expression that `source` describes, as a node."""
     with _reported():
-        return _native().parse_expr(source, source_name)
+        try:
+            return _native().parse_expr(source, source_name)
+        except ValueError as error:  # the text is a module
+            raise DiagnosticError(str(error)) from None
 
 
 def nodes(native: Any) -> Tuple[Dict[Any, Any], Dict[Any, Any]]:

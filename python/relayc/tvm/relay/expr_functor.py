@@ -107,7 +107,7 @@ class _Chains(ExprFunctor):
 
     def _below(self, expr: Any) -> List[RelayExpr]:
         """What the method of the expression visits, in its order; nothing where that is not known or not deep."""
-        if not self._inherited("visit") and type(self).visit is not _Chains.visit:
+        if type(self).visit is not _Chains.visit:
             return []
         kind = type(expr)
         if kind is Call and self._inherited("visit_call"):
