@@ -37,7 +37,7 @@ def test_keys_come_from_the_options_the_device_and_the_kind() -> None:
     assert list(Target("llvm -device=arm_cpu").keys) == ["arm_cpu", "cpu"]
     assert list(Target("cuda -keys=tensorcore").keys) == ["tensorcore", "cuda", "gpu"]
     assert Target("cuda").attrs["max_num_threads"] == 1024
-    assert Target("llvm -system-lib").attrs["system-lib"] is True
+    assert Target("llvm -fast-math").attrs["fast-math"] is True
     assert tvm.target.arm_cpu("rasp3b").model == "rasp3b"
 
 

@@ -30,6 +30,7 @@ CONFIG_OPTIONS: Dict[str, str] = {
             "relay.fallback_device_type",
             "relay.frontend.fill_span",
             "relay.remove_standalone_reshapes.enable",
+            "te.keep_schedule_record",
             "testing.immutable_module",
             "tir.debug_keep_trivial_loop",
             "tir.detect_global_barrier",

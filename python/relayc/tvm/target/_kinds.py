@@ -61,12 +61,6 @@ _CPU_OPTIONS: Dict[str, Any] = {
     "cl-opt": list,
     "jit": str,
     "vector-width": int,
-    "system-lib": bool,
-    "link-params": bool,
-    "unpacked-api": bool,
-    "interface-api": str,
-    "runtime": str,
-    "executor": str,
     "workspace-byte-alignment": int,
     "constants-byte-alignment": int,
 }
@@ -121,6 +115,8 @@ OPTIONS: Dict[str, Dict[str, Any]] = {
         **(_CPU_OPTIONS if device in (Device.kDLCPU, Device.kDLHexagon) else _GPU_OPTIONS),
         **({"vtcm-capacity": int, "llvm-options": list} if kind == "hexagon" else {}),
         **({"devices": list} if kind == "composite" else {}),
+        **({"header": str} if kind == "ccompiler" else {}),
+        **({"example_attribute": int} if kind == "example_target_hook" else {}),
         **({"use_implicit_batch": bool, "tensorrt_version": list} if kind == "tensorrt" else {}),
         **({"tuning_result": str, "sm": int, "use_3xtf32": bool} if kind == "cutlass" else {}),
     }

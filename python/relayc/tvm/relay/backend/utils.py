@@ -15,7 +15,7 @@ def _is_valid_modelname(mod_name: Optional[str]) -> bool:
 
 def mangle_module_name(mod_name: Optional[str]) -> str:
     """The name that compiled functions of a module begin with. Raises ValueError for a name with other characters."""
-    if mod_name is None:
+    if not mod_name:
         return "tvmgen"
     if not _is_valid_modelname(mod_name):
         raise ValueError(f"{mod_name} contains invalid characters")
