@@ -105,6 +105,15 @@ def test_a_changed_copy_leaves_the_node_as_it_is() -> None:
     assert other.args[0] is y and call.args[0] is x
 
 
+def test_the_array_of_a_constant_may_be_written_to() -> None:
+    module = relay.parse('#[version = "0.0.5"]\ndef @main() { 1f }')
+    constant = module["main"].body
+    constant.data.copyfrom(np.array(2.0, "float32"))
+    assert constant.data.numpy() == 2.0 and "2f" in str(module)
+    other = relay.expr.ConstantWithFields(relay.parse_expr("1f"), data=tvm.nd.array(np.float32(3)))
+    assert "3f" in str(other)
+
+
 def test_variables_are_replaced() -> None:
     x, y = vector("x"), vector("y")
     function = relay.Function([x, y], relay.add(x, y))

@@ -107,7 +107,7 @@ class Constant(ExprWithOp):
     _fields = {"data": NDARRAY, **RelayExpr._expr_fields}
     _compared = ("data",)
 
-    # The value on the native side, once it was there.
+    # The value on the native side, until its array is asked for.
     _tensor: Any = None
 
     def __init__(self, data: NDArray, span: Optional[Span] = None) -> None:
@@ -128,7 +128,8 @@ class Constant(ExprWithOp):
         # Called for what is missing: the array of a constant that came from the native side.
         if name != "data" or self._tensor is None:
             raise AttributeError(f"{type(self)} has no attribute {name}")
-        self.data = NDArray(self._tensor.numpy(), self._tensor.dtype)
+        tensor, self._tensor = self._tensor, None  # the array may be written to from now on
+        self.data = NDArray(tensor.numpy(), tensor.dtype)
         return self.data
 
 
