@@ -11,9 +11,10 @@ import warnings
 from typing import Any, Callable, List, Mapping, Optional, Sequence
 
 from ...ir.transform import ModulePass, Pass, PassContext, Sequential
-from . import _partitioning
+from . import _partitioning, _sparse
 from ._engine import FunctionPass, NativePass, function_native, function_pass, module_native
 from ._partitioning import *  # noqa: F403
+from ._sparse import *  # noqa: F403
 
 __all__ = [
     "AlterOpLayout",
@@ -27,13 +28,10 @@ __all__ = [
     "CombineParallelBatchMatmul",
     "CombineParallelConv2D",
     "CombineParallelDense",
-    "Conv2dToSparse",
-    "Conv2dToSparse2",
     "ConvertLayout",
     "DeadCodeElimination",
     "Defunctionalization",
     "DefuseOps",
-    "DenseToSparse",
     "DivToMul",
     "DynamicToStatic",
     "EliminateCommonSubexpr",
@@ -59,7 +57,6 @@ __all__ = [
     "PartialEvaluate",
     "RemoveUnusedFunctions",
     "SimplifyExpr",
-    "SimplifyFCTranspose",
     "SimplifyInference",
     "SplitArgs",
     "ToANormalForm",
@@ -74,6 +71,7 @@ __all__ = [
     "to_cps",
     "un_cps",
     *_partitioning.__all__,
+    *_sparse.__all__,
 ]
 
 
@@ -445,64 +443,6 @@ def _on_function(step: Any, func: Any, mod: Any, update: bool = False) -> Any:
         mod.update(IRModule({v: f for v, f in result.functions.items() if v.name_hint != name},
                             result.type_definitions))
     return found
-
-
-def DenseToSparse(weight_name: Sequence[str], weight_shape: Sequence[Sequence[int]]) -> Pass:
-    """Writes `nn.dense` with these weights as `nn.sparse_dense`."""
-    return function_native(
-        "DenseToSparse",
-        4,
-        "dense-to-sparse",
-        ["DeadCodeElimination"],
-        weight_name=[str(name) for name in weight_name],
-        weight_shape=[[int(d) for d in shape] for shape in weight_shape],
-    )
-
-
-def Conv2dToSparse(
-    weight_name: Sequence[str],
-    weight_shape: Sequence[Sequence[int]],
-    layout: str,
-    kernel_size: int,
-) -> Pass:
-    """Writes `nn.conv2d` with these weights as `nn.sparse_conv2d`."""
-    return function_native(
-        "Conv2dToSparse",
-        4,
-        "conv2d-to-sparse",
-        ["DeadCodeElimination"],
-        weight_name=[str(name) for name in weight_name],
-        weight_shape=[[int(d) for d in shape] for shape in weight_shape],
-        layout=layout,
-        kernel_size=kernel_size,
-    )
-
-
-def Conv2dToSparse2(
-    layout: str, kernel_size: int, blocksize: Sequence[int], sparsity_threshold: float
-) -> Pass:
-    """Writes `nn.conv2d` with sparse constant weights as `nn.sparse_conv2d`."""
-    return function_native(
-        "Conv2dToSparse2",
-        5,
-        "conv2d-to-sparse",
-        ["DeadCodeElimination"],
-        layout=layout,
-        kernel_size=kernel_size,
-        blocksize=list(blocksize),
-        sparsity_threshold=sparsity_threshold,
-    )
-
-
-def SimplifyFCTranspose(target_weight_name: Sequence[str]) -> Pass:
-    """Writes dense layers over transposed weights of these names over the weights as they are."""
-    return function_native(
-        "SimplifyFCTranspose",
-        4,
-        "simplify-fc-transpose",
-        ["DeadCodeElimination"],
-        weights=[str(name) for name in target_weight_name],
-    )
 
 
 def SimplifyExpr() -> Pass:
