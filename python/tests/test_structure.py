@@ -63,7 +63,7 @@ def test_attributes_count() -> None:
     assert not equal(relay.nn.max_pool2d(x, (2, 2)), relay.nn.max_pool2d(x, (2, 3)))
     close = relay.nn.leaky_relu(x, alpha=0.25 + 1e-12)
     assert tvm.ir.structural_equal(relay.nn.leaky_relu(x, alpha=0.25), close)
-    f, y = relay.Function([x], x), x
+    f = relay.Function([x], x)
     assert not equal(f, f.with_attr("Primitive", 1))
     marked = [relay.Function([y], y).with_attr("of", {y: relay.const(1)}) for y in (vector("a"), vector("b"))]
     assert equal(*marked)

@@ -13,9 +13,9 @@ from .._ffi.registry import register_object
 from ..ir.base import Span
 from ..ir.expr import PrimExpr
 from ..runtime._dtype import dtype_name
-from ..runtime.container import Array, String
+from ..runtime.container import Array
 from ..runtime.object import DTYPE, FLOAT, INT, NODE, STR
-from ..runtime.object_generic import ObjectGeneric, const, scalar_dtype
+from ..runtime.object_generic import ObjectGeneric, const
 from ..runtime.script_printer import Scriptable
 
 
