@@ -114,6 +114,8 @@ def _needs(item, why):
     if "Support for " in why and "not present" in why:
         # A feature of this processor is no other device.
         return None if "x86" in why else f"{place}: {why.removeprefix('Skipped: ')}"
+    if why.startswith("Skipped: Requires") and "GPU" in why:
+        return f"{place}: {why.removeprefix('Skipped: ')}"
     if "is not part of Relay: " in why and not any(name in why for name in RELAY):
         return why
     try:
@@ -313,10 +315,24 @@ def main():
             with open(arguments.reasons, "a") as out:
                 out.writelines(f"FAILED {n}  # {why}\n" for n, why in failed.items())
                 out.writelines(f"NEEDS  {n}  # {why}\n" for n, why in needs.items())
-    portable = len(all_passed) + len(all_failed)
-    share = f"{100 * len(all_passed) / portable:.1f} % of {portable} portable" if portable else ""
-    print(f"{len(all_passed):7}{len(all_failed):7}{len(all_needs):7}  total; {share}")
+    print_total("cases", all_passed, all_failed, all_needs)
+    # A function passes if all its portable cases do.
+    failed = {function(name) for name in all_failed}
+    passed = {function(name) for name in all_passed} - failed
+    print_total("functions", passed, failed, {function(n) for n in all_needs} - passed - failed)
     return compare(arguments, ran, set(all_passed))
+
+
+def function(name):
+    """The test function of a case."""
+    return name.partition("[")[0]
+
+
+def print_total(what, passed, failed, needs):
+    """One line with the sums and the share of what is portable that passes."""
+    portable = len(passed) + len(failed)
+    share = f"{100 * len(passed) / portable:.1f} % of {portable} portable" if portable else "none"
+    print(f"{len(passed):7}{len(failed):7}{len(needs):7}  {what}: {share}")
 
 
 def compare(arguments, ran, passed):
