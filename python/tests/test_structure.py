@@ -123,6 +123,10 @@ def test_damaged_json() -> None:
         lambda d: d["b64ndarrays"].clear(),
         lambda d: d.update(b64ndarrays=["AAAA"]),
         lambda d: d["nodes"][1]["attrs"].update(body="x"),
+        lambda d: d["nodes"][1]["attrs"].update(body="-1"),
+        lambda d: d["nodes"][1]["attrs"].update(body="1"),
+        lambda d: d["nodes"][1]["attrs"].pop("body"),
+        lambda d: d["nodes"].append(None),
     ):
         damaged = json.loads(text)
         change(damaged)

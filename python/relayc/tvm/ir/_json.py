@@ -213,11 +213,11 @@ def load_json(text: str) -> Any:
         nodes, root, blobs = graph["nodes"], graph["root"], graph.get("b64ndarrays", [])
     except (ValueError, KeyError, TypeError) as error:
         raise TVMError(f"the text is no JSON of nodes: {error}") from None
-    nodes = upgrade(nodes, graph.get("attrs", {}))
-    tensors = [load_tensor(Bytes(base64.b64decode(blob))) for blob in blobs]
     try:
+        nodes = upgrade(nodes, graph.get("attrs", {}))
+        tensors = [load_tensor(Bytes(base64.b64decode(blob))) for blob in blobs]
         return _Loader(nodes, tensors).load(int(root))
-    except (IndexError, KeyError, ValueError, AttributeError) as error:
+    except (IndexError, KeyError, ValueError, AttributeError, TypeError) as error:
         raise TVMError(f"the JSON is damaged: {type(error).__name__}: {error}") from None
 
 
@@ -230,6 +230,7 @@ class _Loader:
         self.made: List[Any] = [_empty(node) for node in nodes]
 
     def load(self, root: int) -> Any:
+        self._check_references(root)
         plain = [(node, made) for node, made in zip(self.nodes, self.made) if _has_fields(node, made)]
         for node, made in plain:
             self._set_fields(node, made, lambda kind: kind != NODE)
@@ -242,6 +243,38 @@ class _Loader:
             if isinstance(made, IRModule):
                 self._fill_module(node["attrs"], made)
         return self.made[root]
+
+    def _check_references(self, root: int) -> None:
+        """Raises if a reference leads nowhere, or back to where it comes from."""
+        below = [self._references(node, made) for node, made in zip(self.nodes, self.made)]
+        counts = [0] * len(below)
+        for references in [*below, [root]]:
+            for i in references:
+                if not 0 <= i < len(below):
+                    raise IndexError(f"there is no node {i}")
+                counts[i] += 1
+        counts[root] -= 1
+        free = [i for i, count in enumerate(counts) if count == 0]
+        for i in free:  # which grows
+            for j in below[i]:
+                counts[j] -= 1
+                if counts[j] == 0:
+                    free.append(j)
+        if len(free) < len(below):
+            raise ValueError("cyclic reference")
+
+    def _references(self, node: Dict[str, Any], made: Any) -> List[int]:
+        """The positions of the nodes that a node is made of."""
+        if not _has_fields(node, made):
+            return [int(i) for i in node.get("data", [])]
+        attrs = node.get("attrs", {})
+        if type(made) is DictAttrs:
+            names: Iterable[str] = ["__dict__"]
+        elif isinstance(made, Attrs):
+            names = [name for name, kind in _attr_kinds(made.type_key).items() if kind in _NODES]
+        else:
+            names = _form(type(made))[0]
+        return [int(attrs[name]) for name in names if name in attrs]
 
     def _fill_module(self, attrs: Dict[str, str], module: IRModule) -> None:
         for var, func in (self.made[int(attrs["functions"])] or Map()).items():
@@ -262,8 +295,6 @@ class _Loader:
             data = node.get("data", [])
             missing = [i for i in data if self.made[i] is _UNMADE]
             if missing:
-                if len(pending) > len(self.nodes):
-                    raise TVMError("Cyclic reference detected in JSON file")
                 pending += missing
                 continue
             pending.pop()
@@ -286,6 +317,8 @@ class _Loader:
                     made._values[name] = value
                 else:
                     setattr(made, name, value)
+            elif name not in attrs and not of_attrs and not hasattr(made, name):
+                raise KeyError(f"a {made.type_key} without the field {name}")
 
     def _value(self, kind: str, text: str) -> Any:
         if kind == NODE:
