@@ -183,7 +183,9 @@ def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False
 
 def LazyGradientInit() -> Pass:
     """Delays or avoids gradients that are zeros or ones."""
-    return function_native("LazyGradientInit", 2, "lazy-gradient-init", [])
+    from ._lazy_gradient import lazy_gradient_init
+
+    return FunctionPass(lazy_gradient_init, _info("LazyGradientInit", 2))
 
 
 def FoldConstantExpr(expr: Any, mod: Any, fold_qnn: bool = False) -> Any:
