@@ -114,7 +114,7 @@ def _needs(item, why):
     if "Support for " in why and "not present" in why:
         # A feature of this processor is no other device.
         return None if "x86" in why else f"{place}: {why.removeprefix('Skipped: ')}"
-    if why.startswith("Skipped: Requires") and "GPU" in why:
+    if why.startswith("Skipped: ") and ("GPU" in why or "MicroTVM" in why):
         return f"{place}: {why.removeprefix('Skipped: ')}"
     if "is not part of Relay: " in why and not any(name in why for name in RELAY):
         return why
@@ -311,6 +311,8 @@ def main():
         all_passed += passed
         all_failed.update(failed)
         all_needs.update(needs)
+        if arguments.keep:
+            keep(passed)
         if arguments.reasons:
             with open(arguments.reasons, "a") as out:
                 out.writelines(f"FAILED {n}  # {why}\n" for n, why in failed.items())
@@ -335,13 +337,21 @@ def print_total(what, passed, failed, needs):
     print(f"{len(passed):7}{len(failed):7}{len(needs):7}  {what}: {share}")
 
 
+def listed():
+    """The names that are known to pass."""
+    return set(LIST.read_text().splitlines()) if LIST.exists() else set()
+
+
+def keep(passed):
+    """Adds names to the list."""
+    LIST.write_text("".join(f"{name}\n" for name in sorted(listed() | set(passed))))
+
+
 def compare(arguments, ran, passed):
-    """Compares with the kept list of the files that ran, and extends it on request."""
-    kept = set(LIST.read_text().splitlines()) if LIST.exists() else set()
+    """Compares with the kept list of the files that ran."""
+    kept = listed()
     fallen = sorted(n for n in kept - passed if n.partition("::")[0] in ran)
-    if arguments.keep:
-        LIST.write_text("".join(f"{name}\n" for name in sorted(kept | passed)))
-        print(f"{len(kept | passed)} names in {LIST.relative_to(ROOT)}, {len(passed - kept)} new")
+    print(f"{len(kept)} names in {LIST.relative_to(ROOT)}")
     for name in fallen:
         print(f"passed before: {name}")
     return 1 if arguments.check and fallen else 0

@@ -30,11 +30,14 @@ def legalize(func: Any, attribute: str) -> Any:
     types of arguments and result; `None` keeps the call. Raises `InternalError` if
     it returns anything but a call.
     """
+    from ._legal_rules import LEGAL_RULES
+
+    rules = LEGAL_RULES.get(attribute, {})
 
     def visit(pre: Any, post: Any) -> Any:
         if not isinstance(pre, Call) or not isinstance(pre.op, Op):
             return post
-        replace = pre.op.get_attr(attribute)
+        replace = pre.op.get_attr(attribute) or rules.get(pre.op.name)
         if replace is None:
             return post
         types = convert([*(arg.checked_type for arg in pre.args), pre.checked_type])
