@@ -1,7 +1,8 @@
 """Arrays of NumPy from other objects, for the inputs and outputs of runs.
 
-The native side takes arrays that are in order, aligned and native by itself. Everything else comes here: other arrays are copied,
-objects of the buffer protocol, DLPack and `__array__` are seen as arrays, numbers and lists become arrays of the wanted element type.
+The native side takes arrays that are in order, aligned and native by itself. Everything else comes here: other
+arrays are copied, objects of the buffer protocol, DLPack and `__array__` are seen as arrays, numbers and lists become
+arrays of the wanted element type.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ def dtype_name(array: np.ndarray) -> str:
 
 
 def as_array(value: Any, name: str, dtype: str) -> np.ndarray:
-    """The value of input `name` as an array of `dtype` that is in order, aligned and native; of any element type if `dtype` is empty.
+    """The value of input `name` as an array of `dtype` that is in order, aligned and native.
 
-    An array, or what shares memory with one, must have the element type. Numbers and lists of them are converted if no value
-    changes but by rounding. Errors: TypeError.
+    An array, or what shares memory with one, must have the element type. Numbers and lists of them are converted if no
+    value changes but by rounding. Without a `dtype` any will do. Errors: TypeError.
     """
     if isinstance(value, np.ndarray) or np.isscalar(value) and isinstance(value, np.generic):
         array = np.asarray(value)

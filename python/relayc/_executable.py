@@ -62,7 +62,10 @@ class Bench:
 
 @dataclass(frozen=True)
 class Profile:
-    """The time of each group of operators; `str()` is the table of `relayc profile`, `data` its figures (`relayc.profile/1`)."""
+    """The time of each group of operators.
+
+    `str()` is the table of `relayc profile`, `data` its figures (`relayc.profile/1`).
+    """
 
     table: str
     data: dict[str, Any]
@@ -74,7 +77,9 @@ class Profile:
         return self.table
 
 
-def bench(executable: Executable, args: tuple[Any, ...], inputs: dict[str, Any], seconds: float, warmup: float) -> Bench:
+def bench(
+    executable: Executable, args: tuple[Any, ...], inputs: dict[str, Any], seconds: float, warmup: float
+) -> Bench:
     """`Executable.bench`."""
     args = _inputs(executable, args, inputs)
     return Bench(tuple(executable._times(args, inputs, seconds=seconds, warmup=warmup)))
@@ -106,7 +111,10 @@ def shown(executable: Executable) -> str:
 
 
 def _inputs(executable: Executable, args: tuple[Any, ...], inputs: dict[str, Any]) -> tuple[Any, ...]:
-    """The arguments of a call; made up if there are none: floats from -1 to 1, zeros for others. Errors: TypeError for open sizes."""
+    """The arguments of a call; made up if there are none: floats from -1 to 1, zeros for others.
+
+    Errors: TypeError for open sizes.
+    """
     if args or inputs or not executable.parameters:
         return args
     ports = iter(executable.inputs)

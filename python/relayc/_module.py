@@ -106,8 +106,8 @@ def _diagnostic(line: str, rendered: str) -> Diagnostic:
 class Module:
     """A program of Relay: its functions, its data types, and the weights that came with it.
 
-    `parse` and `load` make one, also of a program with errors: `check` lists them, and whatever needs a sound program raises
-    `RelayError` with their rendered text.
+    `parse` and `load` make one, also of a program with errors: `check` lists them, and whatever needs a sound program
+    raises `RelayError` with their rendered text.
     """
 
     def __init__(self, native: _relayc.Module, *, types: bool = False, name: str = "module") -> None:
@@ -140,14 +140,17 @@ class Module:
     def with_params(self, params: Params) -> Module:
         """The module with weights: files (.params, .npz, .safetensors) or arrays by the names of parameters.
 
-        They win over those that it has. Names without a parameter are ignored. Errors: RelayError for a file, TypeError for an array
-        that is no tensor.
+        They win over those that it has. Names without a parameter are ignored. Errors: RelayError for a file, TypeError
+        for an array that is no tensor.
         """
         files, arrays = _params(params)
         return Module(_relayc.with_weights(self._native, files, arrays), types=self._types, name=self._name)
 
     def optimize(self, *passes: str, level: int = 3, entry: str | None = "main") -> Module:
-        """The module after passes of these names, or after all of a level. Errors: KeyError for an unknown pass, RelayError."""
+        """The module after passes of these names, or after all of a level.
+
+        Errors: KeyError for an unknown pass, RelayError.
+        """
         return Module(_relayc.optimized(self._native, list(passes), level, entry), types=self._types, name=self._name)
 
     def compile(
@@ -177,8 +180,10 @@ class Module:
     def run(self, /, *args: Any, entry: str = "main", engine: str = "jit", **inputs: Any) -> Any:
         """Runs an entry once: arguments by position or by name; parameters with weights need none.
 
-        Tensors are arrays, tuples are tuples; values of data types are `relayc.Adt`, references `relayc.Ref`. `engine` is "jit", which
-        compiles at the first run, or "interp", the reference interpreter. Errors: RelayError, also for a program that fails.
+        Tensors are arrays, tuples are tuples; values of data types are `relayc.Adt`, references `relayc.Ref`. `engine` is
+        "jit", which compiles at the first run, or "interp", the reference interpreter.
+
+        Errors: RelayError, also for a program that fails; TypeError and ValueError for arguments.
         """
         if engine not in ("jit", "interp"):
             raise ValueError(f'engine is "{engine}": expected "jit" or "interp"')
@@ -210,8 +215,8 @@ class Module:
     def draw(self, form: str = "term", **options: Any) -> str:
         """A drawing of the program as text: "term", "dot", "svg" or "html" (a page to search and fold).
 
-        function: one function only. around, depth: what is near a node. weights: weights are nodes too. fold: repeated blocks are
-        drawn once. width: columns of a terminal. Errors: ValueError, RelayError.
+        function: one function only. around, depth: what is near a node. weights: weights are nodes too. fold: repeated
+        blocks are drawn once. width: columns of a terminal. Errors: ValueError, RelayError.
         """
         options.setdefault("title", self._name)
         return _relayc.draw(self._native, form, **options)
@@ -255,12 +260,14 @@ def parse(text: str, name: str = "<string>") -> Module:
     return Module(_relayc.read_text(text, name), name=name)
 
 
-def load(path: Path, *, params: Params = None, set: Sequence[str] = (), threads: int | None = None) -> Module | Executable:
-    """Reads a file: a program's text, a model of ONNX, or an archive in Model Library Format as a `Module`, an artifact (.so) of
-    `Executable.save` or `relayc build` as an `Executable`.
+def load(
+    path: Path, *, params: Params = None, set: Sequence[str] = (), threads: int | None = None
+) -> Module | Executable:
+    """Reads a file: a program's text, a model of ONNX, or an archive in Model Library Format as a `Module`, an artifact
+    (.so) of `Executable.save` or `relayc build` as an `Executable`.
 
-    params: weights, as `Module.with_params` takes them. set: sizes of dynamic dimensions, `"data.0=8"` or `"n=8"`. threads: of a
-    call of an artifact, which is code: load only what you trust. Errors: RelayError.
+    params: weights, as `Module.with_params` takes them. set: sizes of dynamic dimensions, `"data.0=8"` or `"n=8"`.
+    threads: of a call of an artifact, which is code: load only what you trust. Errors: RelayError.
     """
     name = os.fspath(path)
     if _is_elf(name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any, Mapping, Sequence, Union
 
 import numpy as np
@@ -36,18 +37,13 @@ def import_onnx(
 ) -> Module:
     """The program of an ONNX model, with its weights.
 
-    shapes: of inputs, by name: numbers, names of sizes, `"?"`. inputs: values that become part of the program, `"axes=2xi64=[0, 1]"`.
-    keep_going: results of nodes that cannot be imported become inputs. external_data: parts of the model in other files of its
-    folder are read. Errors: RelayError.
+    shapes: of inputs, by name: numbers, names of sizes, `"?"`. inputs: values that become part of the program,
+    `"axes=2xi64=[0, 1]"`. keep_going: results of nodes that cannot be imported become inputs. external_data: parts of
+    the model in other files of its folder are read. Errors: RelayError.
     """
-    module = _relayc.import_file(
-        os.fspath(path),
-        shapes=_shapes(shapes),
-        inputs=list(inputs),
-        keep_going=keep_going,
-        external_data=external_data,
+    return _imported(
+        path, shapes=_shapes(shapes), inputs=list(inputs), keep_going=keep_going, external_data=external_data
     )
-    return Module(module, name=os.path.basename(os.fspath(path)))
 
 
 def import_mxnet(
@@ -58,10 +54,15 @@ def import_mxnet(
     shapes: of its inputs, by name. Errors: RelayError.
     """
     files = [params] if isinstance(params, (str, os.PathLike)) else list(params)
-    module = _relayc.import_file(
-        os.fspath(symbol), weights=[os.fspath(file) for file in files], shapes=_shapes(shapes)
-    )
-    return Module(module, name=os.path.basename(os.fspath(symbol)))
+    return _imported(symbol, weights=[os.fspath(file) for file in files], shapes=_shapes(shapes))
+
+
+def _imported(path: Path, **options: Any) -> Module:
+    """The module of a model; what is doubtful about it is a warning of Python."""
+    module, doubts = _relayc.import_file(os.fspath(path), **options)
+    if doubts:
+        warnings.warn(doubts.rstrip(), stacklevel=3)
+    return Module(module, name=os.path.basename(os.fspath(path)))
 
 
 def _shapes(shapes: Mapping[str, Sequence[Any]] | None) -> list[str]:

@@ -13,7 +13,7 @@ def names() -> list[str]:
 
 
 def search(part: str) -> dict[str, str]:
-    """The operators whose names contain a text, each with a line about it. Errors: KeyError with a suggestion if there is none."""
+    """The operators whose names contain a text, each with a line about it. Errors: KeyError if there is none."""
     return dict(_relayc.operator_pages(part))
 
 

@@ -36,7 +36,8 @@ def _as_module(mod: Any, params: Optional[Mapping[str, Any]], name: str) -> IRMo
     if isinstance(mod, IRModule):
         return mod
     warnings.warn(
-        f"Please use input parameter mod (tvm.IRModule) instead of deprecated parameter {name} (tvm.relay.function.Function)",
+        "Please use input parameter mod (tvm.IRModule) "
+        f"instead of deprecated parameter {name} (tvm.relay.function.Function)",
         DeprecationWarning,
         stacklevel=3,
     )
@@ -152,11 +153,11 @@ def build(
 ) -> Any:
     """Compiles `main` of a module for this machine, at the level of the current `PassContext`.
 
-    target: what names a CPU, such as "llvm"; the code is for the processor at hand. params: values of parameters, which become
-    constants. executor: "graph" or "aot"; both run the same code. Memory pools have no effect.
+    target: what names a CPU, such as "llvm"; the code is for the processor at hand. params: values of parameters, which
+    become constants. executor: "graph" or "aot"; both run the same code. Memory pools have no effect.
 
-    Returns a factory: `GraphModule(factory["default"](tvm.cpu()))` runs it, `factory.export_library(path)` writes a shared object,
-    `factory.params` are the constants of the graph after folding. Raises RelayError for a program with errors.
+    Returns a factory: `GraphModule(factory["default"](tvm.cpu()))` runs it, `factory.export_library(path)` writes a shared
+    object, `factory.params` are the constants of the graph after folding. Raises RelayError for a program with errors.
     """
     ir_mod = _as_module(ir_mod, params, "mod")
     targets = Target.canon_multi_target_and_host(_target_or_current(target), target_host)
@@ -182,7 +183,9 @@ def _require_cpu(targets: Any) -> None:
             raise NotImplementedError(f"relayc compiles for CPUs, not for `{target.kind}`: build with the target `llvm`")
 
 
-def optimize(mod: Any, target: Any = None, params: Optional[Mapping[str, Any]] = None) -> Tuple[Any, Dict[str, NDArray]]:
+def optimize(
+    mod: Any, target: Any = None, params: Optional[Mapping[str, Any]] = None
+) -> Tuple[Any, Dict[str, NDArray]]:
     """The module after the passes of the current level that come before code is made, with its parameters bound."""
     mod = _as_module(mod, params, "func")
     Target.canon_multi_target_and_host(_target_or_current(target))
@@ -311,8 +314,8 @@ def create_executor(
     target: Any = "llvm",
     params: Optional[Mapping[str, Any]] = None,
 ) -> Any:
-    """What evaluates expressions of a module: "debug", the interpreter; "graph" and "aot", compiled code; "vm", which runs any program,
-    compiled by subgraphs.
+    """What evaluates expressions of a module: "debug", the interpreter; "graph" and "aot", compiled code; "vm", which runs
+    any program, compiled by subgraphs.
 
     Raises RuntimeError for another kind.
     """

@@ -1,7 +1,7 @@
 """`VirtualMachine` and its `Executable` (TVM `python/tvm/runtime/vm.py`).
 
-A machine runs any function of a module with any values: its dataflow is compiled where that pays, the rest is interpreted. There is
-no bytecode; what `save` gives is the program.
+A machine runs any function of a module with any values: its dataflow is compiled where that pays, the rest is
+interpreted. There is no bytecode; what `save` gives is the program.
 """
 
 from __future__ import annotations
@@ -54,6 +54,27 @@ def convert(args: Sequence[Any]) -> List[Any]:
     return cargs
 
 
+def _values(args: Sequence[Any]) -> List[Any]:
+    """Arguments as `convert` makes them, but numbers as they are: they take the types of the parameters."""
+    found: List[Any] = []
+    for arg in args:
+        if isinstance(arg, (tuple, list)):
+            found.append(tuple(_values(arg)))
+        elif isinstance(arg, (bool, int, float, np.generic)):
+            found.append(arg)
+        else:
+            _convert(arg, found)
+    return found
+
+
+def _fitting(value: Any, ty: Any) -> Any:
+    """An argument; the field of a tuple of one where a tensor is wanted."""
+    from ..ir.tensor_type import TensorType
+
+    is_tuple = isinstance(value, tuple) or isinstance(value, container.ADT) and value.tag == 0
+    return value[0] if isinstance(ty, TensorType) and is_tuple and len(value) == 1 else value
+
+
 class Program:
     """A module of Relay for the machine, with constants that may be given later."""
 
@@ -77,7 +98,8 @@ class Program:
             self._runners[name] = evaluator(
                 self.mod, self.mod.get_global_var(name), values=False, compiled=True, level=self.level
             )
-        given = iter(args)
+        params = [param for param in self.mod[name].params if param.name_hint not in self.late]
+        given = iter([_fitting(value, param.checked_type) for value, param in zip(args, params)])
         late = [self._late(param.name_hint) for param in self.mod[name].params if param.name_hint in self.late]
         own = len(self.mod[name].params) - len(late)
         return self._runners[name](*[next(given) for _ in range(own)], *late)
@@ -121,6 +143,22 @@ class Program:
             self._runners = {}
         return found
 
+    def move(self, path: str, byte_limit: int) -> None:
+        """As `split`, with the constants in a file."""
+        with open(path, "wb") as file:
+            file.write(save_param_dict(self.split(byte_limit)))
+
+    def load(self, path: str) -> None:
+        """Takes back the constants in a file."""
+        with open(path, "rb") as file:
+            self.take(load_param_dict(file.read()))
+
+    def take(self, constants: Mapping[str, NDArray]) -> None:
+        """Takes back constants by name."""
+        for name in self.late:
+            if name in constants:
+                self.late[name] = constants[name]
+
 
 def read_program(data: bytes) -> Program:
     """The program of bytes that `Executable.save` gave."""
@@ -142,8 +180,15 @@ class ProgramModule(Module):
     type_key = "VMExecutable"
 
     def __init__(self, program: Program) -> None:
-        super().__init__({"vm_load_executable": lambda: MachineModule(program)})
+        super().__init__()
         self.program = program
+        self._functions = {
+            "vm_load_executable": lambda: MachineModule(program),
+            "get_late_bound_consts": program.split,
+            "load_late_bound_consts": program.load,
+            "load_late_bound_consts_from_map": program.take,
+            "move_late_bound_consts": program.move,
+        }
 
     def get_property_mask(self) -> int:
         """It can be written."""
@@ -188,7 +233,7 @@ class MachineModule(Module):
         wanted = self.program.parameters(name)
         at = wanted.index(key) if isinstance(key, str) else int(key)
         given = self._given.setdefault(name, [None] * len(wanted))
-        (given[at],) = convert([value])
+        (given[at],) = _values([value])
 
     def _set_outputs(self, name: str, *room: NDArray) -> None:
         self._room[name] = room
@@ -213,7 +258,7 @@ class MachineModule(Module):
         return self._invoke(name)
 
     def _run_from_inputs(self, name: str, device_type: int, device_id: int, *args: Any) -> Any:
-        self._set_input(name, *convert(args))
+        self._set_input(name, *_values(args))
         return self._invoke(name)
 
     def _get_output(self, index: int) -> NDArray:
@@ -322,8 +367,7 @@ class Executable:
 
     def move_late_bound_consts(self, path: str, byte_limit: int) -> None:
         """Writes constants of at least so many bytes to a file, and removes them."""
-        with open(path, "wb") as file:
-            file.write(save_param_dict(self._program.split(byte_limit)))
+        self._program.move(path, byte_limit)
 
     def get_late_bound_consts(self, byte_limit: int) -> Dict[str, NDArray]:
         """Removes constants of at least so many bytes, and returns them by name."""
@@ -331,14 +375,11 @@ class Executable:
 
     def load_late_bound_consts(self, path: str) -> None:
         """Reads the constants that `move_late_bound_consts` wrote."""
-        with open(path, "rb") as file:
-            self.load_late_bound_consts_from_map(load_param_dict(file.read()))
+        self._program.load(path)
 
     def load_late_bound_consts_from_map(self, map: Mapping[str, NDArray]) -> None:
         """Takes back the constants that `get_late_bound_consts` removed."""
-        for name in self._program.late:
-            if name in map:
-                self._program.late[name] = map[name]
+        self._program.take(map)
 
 
 class VirtualMachine:
@@ -375,7 +416,7 @@ class VirtualMachine:
 
     def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
         """Sets the arguments of a function, by position or name."""
-        self._set_input(func_name, *convert(self._named(func_name, args, kwargs)))
+        self._set_input(func_name, *_values(self._named(func_name, args, kwargs)))
 
     def set_one_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
         """Sets one argument of a function: `set_one_input("main", "x", value)`, or by keyword."""
@@ -390,7 +431,10 @@ class VirtualMachine:
         self.module["set_one_input"](func_name, key, value)
 
     def invoke(self, func_name: str, *args: Any, **kwargs: Any) -> Any:
-        """Calls a function, with the arguments that were set if none are given. Tuples and values of data types are ADT containers."""
+        """Calls a function, with the arguments that were set if none are given.
+
+        Tuples and values of data types are ADT containers.
+        """
         if args or kwargs:
             self.set_input(func_name, *args, **kwargs)
         elif not self._exec.get_function_params(func_name):
@@ -434,7 +478,10 @@ class VirtualMachine:
         repeats_to_cooldown: int = 1,
         **kwargs: Any,
     ) -> BenchmarkResult:
-        """The time of a function, called `number` times for each of `repeat` results; with `end_to_end` arguments are set each time."""
+        """The time of a function, called `number` times for each of `repeat` results.
+
+        With `end_to_end` arguments are set each time.
+        """
         evaluate = self.module.time_evaluator(
             "run_from_inputs" if end_to_end else "invoke",
             device,

@@ -25,7 +25,8 @@ def to_ndarray(array: np.ndarray, dtype: str) -> NDArray:
 class Codec:
     """What an object is, and objects of results, for a module with its data types.
 
-    `values` makes `ConstructorValue`s of data, as the interpreter does; without it they are ADT containers, as of the virtual machine.
+    `values` makes `ConstructorValue`s of data, as the interpreter does; without it they are ADT containers, as of the
+    virtual machine.
     """
 
     def __init__(self, mod: Any, values: bool) -> None:

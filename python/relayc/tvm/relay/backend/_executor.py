@@ -27,7 +27,8 @@ class ExecutorModule(Module):
         self._inputs: List[NDArray] = []
         for name, shape, dtype in network.inputs:
             if not all(isinstance(dim, int) for dim in shape):
-                raise TVMError(f"the graph executor runs tensors of known shapes, and `{name}` has {shape}: use the virtual machine")
+                words = f"the graph executor runs tensors of known shapes, and `{name}` has {shape}"
+                raise TVMError(f"{words}: use the virtual machine")
             self._names.append(name)
             self._inputs.append(_zeros(shape, dtype))
         #: The buffers of constants that were asked for or set, those that a caller may write, and those set since the last run.

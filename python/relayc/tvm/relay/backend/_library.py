@@ -1,8 +1,8 @@
 """What `relay.build` makes and `load_module` loads: a compiled network, its graph and its parameters.
 
-A network runs its whole function at once; the graph only describes it. Its inputs are the function's parameters, then the constants of
-the graph (`p0`, `p1`, …) with their values. Another value for a constant compiles the network anew with it; in an artifact the
-constants are part of the code and stay as they are.
+A network runs its whole function at once; the graph only describes it. Its inputs are the function's parameters, then
+the constants of the graph (`p0`, `p1`, …) with their values. Another value for a constant compiles the network anew with
+it; in an artifact the constants are part of the code and stay as they are.
 """
 
 from __future__ import annotations

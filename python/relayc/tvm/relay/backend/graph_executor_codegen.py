@@ -1,4 +1,4 @@
-"""The code generator of the graph executor, one function at a time (TVM `python/tvm/relay/backend/graph_executor_codegen.py`)."""
+"""The code generator of the graph executor (TVM `python/tvm/relay/backend/graph_executor_codegen.py`)."""
 
 from __future__ import annotations
 

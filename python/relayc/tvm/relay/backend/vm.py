@@ -16,9 +16,9 @@ __all__ = ["VMCompiler", "VMExecutor", "compile"]
 def compile(
     mod: Any, target: Any = None, target_host: Any = None, params: Optional[Mapping[str, Any]] = None
 ) -> vm_rt.Executable:
-    """A module for the virtual machine, with values of parameters of `main`. It is compiled while it runs, where that pays.
+    """A module for the virtual machine, with values of parameters of `main`.
 
-    Raises RelayError for a program with errors.
+    It is compiled while it runs, where that pays. Raises RelayError for a program with errors.
     """
     compiler = VMCompiler()
     if params:
