@@ -252,8 +252,9 @@ class _DenseToBatch(_Combiner):
         from ..op import expand_dims, stack
 
         args = [branch[depth].args[index] for branch in branches]
-        # A vector is broadcast along the rows of each product.
-        args = [expand_dims(arg, 0, 1) if len(_sizes(arg)) == 1 else arg for arg in args]
+        # Vectors and scalars are broadcast to each product.
+        ranks = [len(_sizes(arg)) for arg in args]
+        args = [expand_dims(a, 0, 2 - n) if n < 2 else a for a, n in zip(args, ranks)]
         return stack(RelayTuple(args), 0)
 
     def outputs(self, data: Any, branches: Sequence[_Branch], depth: int) -> List[Any]:
