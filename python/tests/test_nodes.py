@@ -178,6 +178,7 @@ def test_dimensions() -> None:
 def test_text_of_nodes() -> None:
     x = vector()
     assert str(relay.TensorType((1, relay.Any()))) == "Tensor[(1, ?), float32]"
+    assert repr([x]) == "[Var(x, ty=TensorType([4], float32))]"
     assert str(relay.Function([x], x)).startswith("fn (%x: Tensor[(4), float32]")
     module = tvm.IRModule.from_expr(relay.Function([x], x))
     assert str(module).startswith("def @main") and module.astext().startswith("#[version")

@@ -49,6 +49,12 @@ class TensorType(Type):
     def __hash__(self) -> int:
         return hash((self.dtype, *[dim.value if type(dim) is IntImm else 0 for dim in self.shape]))
 
+    def __repr__(self) -> str:
+        return f"TensorType({self.shape!r}, {self.dtype})"
+
+    def __str__(self) -> str:
+        return super().__repr__()
+
     @property
     def concrete_shape(self) -> Tuple[int, ...]:
         """The sizes as Python integers. Raises TypeError if one is not known."""

@@ -184,6 +184,13 @@ class Var(ExprWithOp):
         """The name."""
         return self.vid.name_hint
 
+    def __repr__(self) -> str:
+        ty = "" if self.type_annotation is None else f", ty={self.type_annotation!r}"
+        return f"Var({self.name_hint}{ty})"
+
+    def __str__(self) -> str:
+        return pretty_print(self)
+
 
 @register_object("relay.Call")
 class Call(ExprWithOp):
