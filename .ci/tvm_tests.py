@@ -36,7 +36,7 @@ LIST = ROOT / "python" / "tests" / "tvm_passing.txt"
 PLACES = ("tests/python/relay", "tests/python/frontend/onnx")
 PACKAGES = ("numpy", "scipy", "pytest", "onnx", "onnxruntime", "protobuf")
 #: What relayc.tvm refuses although it is Relay: its tests fail.
-RELAY = ("relay.quantize", "relay.transform.ManifestLifetimes")
+RELAY = ("relay.quantize",)
 LOG = os.environ.get("RELAYC_TVM_TESTS_LOG")
 TEST_SECONDS = int(os.environ.get("RELAYC_TVM_TESTS_SECONDS", "0"))
 

@@ -369,3 +369,40 @@ def test_long_programs_need_no_recursion() -> None:
     from relayc.tvm.relay.transform._rewrites import eliminate_common_subexpr
 
     assert eliminate_common_subexpr(func) is func
+
+
+def test_lifetimes_end_behind_the_last_reader():
+    mod = relay.parse(
+        """#[version = "0.0.5"]
+        def @main(%x: int, %c: bool) {
+            let %y = %x + %x;
+            let %a = %y;
+            let %z = if (%c) { let %v = %a * %x; let %w = %v + %v; %w } else { %y };
+            %z
+        }"""
+    )
+    text = transform.ManifestLifetimes()(mod)["main"].astext()
+    assert "%a" not in text
+    kills = [line.split("kill(")[1].split(")")[0] for line in text.splitlines() if "memory.kill" in line]
+    # `%y` is what the other branch returns: nothing ends it there.
+    assert sorted(kills) == ["%c", "%v", "%x", "%y"]
+
+
+def test_lifetimes_want_bound_branches():
+    mod = relay.parse(
+        '#[version = "0.0.5"]\ndef @main(%c: bool) { if (%c) { 1 } else { 2 } }'
+    )
+    with pytest.raises(tvm.TVMError, match="If expressions should be bound"):
+        transform.ManifestLifetimes()(mod)
+
+
+def test_used_memory_counts_what_lives_at_a_call():
+    x = relay.var("x", shape=(2, 4), dtype="int8")
+    inner = relay.Function([x], relay.nn.relu(x)).with_attr("Primitive", 1)
+    y = relay.var("y", shape=(2, 4), dtype="int8")
+    once = inner(y)
+    mod = tvm.IRModule.from_expr(relay.Function([y], relay.Tuple([once, inner(y)])))
+    mod = tvm.transform.Sequential([transform.InferType(), transform.ToANormalForm(), transform.InferType()])(mod)
+    main = transform._ffi_api.AnnotateUsedMemory()(mod)["main"]
+    assert int(main.attrs["io_used_memory"]) == 24
+    assert [int(size) for size in main.body.value.attrs["used_memory"]] == [16, 24]

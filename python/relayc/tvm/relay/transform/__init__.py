@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import infer_layout_utils, transform
+from . import _ffi_api, infer_layout_utils, transform
 from .flexible_shape import FlexibleShapeDispatch
 from .recast import recast
 from .transform import *  # noqa: F403

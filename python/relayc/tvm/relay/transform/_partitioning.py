@@ -10,6 +10,7 @@ from ._engine import FunctionPass, module_native
 
 __all__ = [
     "AnnotateTarget",
+    "AnnotateUsedMemory",
     "CollagePartition",
     "InlineCompilerFunctionsBoundTo",
     "ManifestLifetimes",
@@ -69,8 +70,19 @@ def AnnotateTarget(targets: Union[str, Sequence[str]], include_non_call_ops: boo
 
 
 def ManifestLifetimes() -> Pass:
-    """Refuses: memory is planned while relayc compiles."""
-    return refuse("relay.transform.ManifestLifetimes", "relayc plans memory while it compiles")()
+    """Writes `memory.kill` behind the last use of each variable, for programs in A-normal form."""
+    from ._liveness import manifest_lifetimes
+
+    return FunctionPass(manifest_lifetimes, PassInfo(0, "ManifestLifetimes"))
+
+
+def AnnotateUsedMemory() -> Pass:
+    """Writes how many bytes live at each call of a primitive function as `used_memory`."""
+    from ._liveness import annotate_used_memory
+
+    return ModulePass(
+        annotate_used_memory, PassInfo(0, "AnnotateUsedMemory", ["ToANormalForm", "InferType"])
+    )
 
 
 def OutlineCompilerFunctionsWithExistingGlobalSymbols(compiler_filter: str = "") -> Pass:
