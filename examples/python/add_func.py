@@ -2,7 +2,8 @@
 
     python examples/python/add_func.py [FOLDER]
 
-`main` calls `@AddFunc` twice. The DOT text goes to `add_func.dot` in the folder.
+`main` calls `@AddFunc` twice. The drawing for Graphviz goes to the folder: `add_func.dot`, or where Graphviz is installed the picture
+`add_func.dot.pdf`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def main(folder: Path) -> None:
 
     relay_viz.RelayVisualizer(module, plotter=relay_viz.TermPlotter()).render()
     dot = relay_viz.DotPlotter()
-    relay_viz.RelayVisualizer(module, plotter=dot, parser=relay_viz.DotVizParser()).render(str(folder / "add_func"))
+    relay_viz.RelayVisualizer(module, plotter=dot, parser=relay_viz.DotVizParser()).render(str(folder / "add_func.dot"))
 
 
 if __name__ == "__main__":
