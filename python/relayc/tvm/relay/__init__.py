@@ -52,6 +52,7 @@ from .expr import (
     RefWrite as RefWrite,
     Tuple as Tuple,
     TupleGetItem as TupleGetItem,
+    TupleWrapper as TupleWrapper,
     Var as Var,
     bind as bind,
     const as const,
