@@ -62,7 +62,7 @@ def run_infer_type(expr: Any) -> Any:
     return run_opt_pass(expr, InferType())
 
 
-def _random_of(ty: Any, scale: float, mean: float) -> np.ndarray:
+def _np_randn_from_type(ty: Any, scale: float = 1, mean: float = 0) -> np.ndarray:
     """Normally distributed values for a tensor type."""
     return np.asarray(mean + scale * np.random.randn(*(int(dim) for dim in ty.shape))).astype(ty.dtype)
 
@@ -106,7 +106,7 @@ def check_grad(
     backward = run_opt_pass(run_infer_type(gradient(forward, mode=mode)), Legalize())
     if inputs is None:
         size = 10 * eps if scale is None else scale
-        inputs = [_random_of(param.checked_type, size, mean) for param in forward.params]
+        inputs = [_np_randn_from_type(param.checked_type, size, mean) for param in forward.params]
     tested = inputs if test_inputs is None else test_inputs
     for target, dev in enabled_targets() if target_devices is None else target_devices:
         run_backward = create_executor(executor_kind, device=dev, target=target).evaluate(backward)
