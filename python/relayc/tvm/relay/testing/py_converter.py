@@ -68,6 +68,7 @@ class PythonConverter:
         self._var_names: Dict[Var, str] = {}
         self._globals: Dict[str, str] = {}
         self._waiting: List[GlobalVar] = []
+        self._operators: Dict[Any, str] = {}
 
     def convert(self, prog: Any) -> ast.Module:
         """The script that leaves the value of `prog` in the variable `_py_out`."""
@@ -196,9 +197,11 @@ class PythonConverter:
 
     def _operator(self, op: Op, attrs: Any, type_args: Any) -> str:
         """Registers a function that runs calls of `op` with these attributes; returns its name."""
-        name = f"relayc.py_converter.{op.name}.{next(_op_numbers)}"
-        register_func(name, _OperatorCall(op, attrs, type_args, self._target), override=True)
-        return name
+        key = op.name if attrs is None else attrs
+        if key not in self._operators:
+            self._operators[key] = name = f"relayc.py_converter.{op.name}.{next(_op_numbers)}"
+            register_func(name, _OperatorCall(op, attrs, type_args, self._target), override=True)
+        return self._operators[key]
 
     def _visit_op(self, expr: Op, block: Block) -> str:
         return self._assign(block, f"tvm.get_global_func({self._operator(expr, None, None)!r})")
