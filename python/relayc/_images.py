@@ -17,6 +17,12 @@ def read_image(path: Union[str, "os.PathLike[str]"], preset: str, like: Any) -> 
     proportions, with grey around it) or `grey28` (28x28, 0 to 1): those of `-i NAME=@FILE:PRESET` on the command line.
     like: the input, `net.inputs[0]`, or an array: anything with the `shape` and the `dtype` that the result has.
 
-    Errors: RelayError for a file that cannot be read, an unknown preset, and a shape that no picture has.
+    Errors: RelayError for a file that cannot be read, an unknown preset, and a shape that no picture has; TypeError for `like` without
+    a shape, or with an open one.
     """
-    return _relayc.read_image(os.fspath(path), preset, [int(size) for size in like.shape], str(like.dtype))
+    try:
+        shape, dtype = [int(size) for size in like.shape], str(like.dtype)
+    except (AttributeError, TypeError, ValueError) as error:
+        words = "expected an input with known sizes, such as net.inputs[0], or an array"
+        raise TypeError(f"`like` is {like!r}: {words}") from error
+    return _relayc.read_image(os.fspath(path), preset, shape, dtype)

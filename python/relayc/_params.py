@@ -66,4 +66,7 @@ def _imported(path: Path, **options: Any) -> Module:
 
 
 def _shapes(shapes: Mapping[str, Sequence[Any]] | None) -> list[str]:
-    return [f"{name}={','.join(map(str, dims))}" for name, dims in (shapes or {}).items()]
+    shapes = {} if shapes is None else shapes
+    if not isinstance(shapes, Mapping) or any(isinstance(dims, str) for dims in shapes.values()):
+        raise TypeError(f'shapes is {shapes!r}: expected a shape for each name, {{"data": (1, 3, 224, 224)}}')
+    return [f"{name}={','.join(map(str, dims))}" for name, dims in shapes.items()]
