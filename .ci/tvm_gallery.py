@@ -170,6 +170,24 @@ SCRIPTS = (
         printed={"Running pass: {} ": 8, "pass name: FoldConstant": 1, "pass name: FuseOps": 1},
     ),
     Script(
+        "how_to/extend_tvm/use_pass_instrument.py",
+        check="""
+        import numpy as np
+
+
+        def scores(mod, params, kind):
+            return relay.create_executor(kind, mod, tvm.cpu(), "llvm", params).evaluate()(picture).numpy()
+
+
+        picture = np.random.uniform(-1, 1, (1, 3, 224, 224)).astype("float32")
+        before, weights = resnet.get_workload(num_layers=18, batch_size=1, image_shape=image_shape)
+        reference = scores(before, weights, "debug")
+        assert 'kernel_layout="HWIO"' in relay_mod.astext(False) and reference.std() > 1e-5
+        np.testing.assert_allclose(scores(relay_mod, None, "graph"), reference, rtol=1e-4)
+        """,
+        printed={"Catching PassBad": 4, " bad run_before_pass!!!": 2, "'CanonicalizeOps', {'add': 1, 'nn.bias_add': -1}": 1},
+    ),
+    Script(
         "how_to/compile_models/from_onnx.py",
         check="""
         import onnxruntime
