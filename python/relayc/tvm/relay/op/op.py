@@ -16,6 +16,7 @@ from ...ir.base import EnvFunc
 from ...ir.op import Argument, Op, register_op_attr
 from ...runtime.object import Object
 from ._call import call
+from ._levels import SUPPORT_LEVELS
 
 __all__ = [
     "OpPattern",
@@ -76,6 +77,7 @@ def _fill_table() -> None:
             [Argument(arg.name, arg.kind, "") for arg in declared.args],
             declared.attrs_type_key if declared.attrs_type_key and declared.attrs_declared else "",
             len(declared.args),
+            SUPPORT_LEVELS.get(declared.name, 10),
         )
         if declared.fusion is not None:
             op.set_attr("TOpPattern", _PATTERNS[declared.fusion])
