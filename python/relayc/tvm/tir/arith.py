@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from numbers import Number
 from typing import Any as _Any
-from typing import Optional, Tuple
+from typing import Dict, Optional, Tuple
 
 from .._ffi.registry import register_object
 from ..ir.base import Span
@@ -284,15 +284,20 @@ def as_prim_expr(value: _Any) -> _Any:
     raise TypeError(f"expected a scalar expression, found {type(value).__name__}: {value!r}")
 
 
-#: The dimensions up to this size exist once each.
+#: Dimensions that were mentioned, up to a size: one node for each.
+_DIMENSIONS: Dict[int, _expr.IntImm] = {}
 _SMALL = 4096
-_DIMENSIONS = [_expr.IntImm("int32", value) for value in range(_SMALL)]
 
 
 def as_dimension(value: _Any) -> _Any:
     """A dimension as a node: integers become `IntImm`, of 32 bits where they fit."""
     if type(value) is int:
-        return _DIMENSIONS[value] if 0 <= value < _SMALL else const(value)
+        known = _DIMENSIONS.get(value)
+        if known is None:
+            known = const(value)
+            if 0 <= value < _SMALL:
+                _DIMENSIONS[value] = known
+        return known
     if isinstance(value, PrimExpr):
         return value
     if isinstance(value, float):
