@@ -48,7 +48,10 @@ def test_types_hold() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.stem)
-def test_notebook(path: Path) -> None:
+def test_notebook(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What Jupyter keeps, it keeps here.
+    for kept in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(kept, str(tmp_path / kept))
     notebook = nbformat.read(path, as_version=4)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     stored = [shown(cell) for cell in cells]
@@ -56,6 +59,7 @@ def test_notebook(path: Path) -> None:
     nbclient.NotebookClient(
         notebook,
         timeout=300,
+        startup_timeout=300,
         kernel_name="python3",
         record_timing=False,
         coalesce_streams=True,
