@@ -1,5 +1,7 @@
 """Tensor arrays: lists of tensors, and the functions that make, read, write, split and join them.
 
+No expression within a definition is shared: what is used twice is bound by a `let`.
+
 An element of a tensor array is a value of an algebraic type, as the tensors of a list may differ in shape.
 `TensorArrayOps` defines one such type for tensors of any rank up to 6, `StaticTensorArrayOps` one for each shape. Both
 define the same functions; those of static arrays have the shape in their names (`python/tvm/relay/prelude.py`).
@@ -178,10 +180,11 @@ class _TensorArrays:
         array, value = Var("tensor_array", array_type), Var("value1", value_type())
         offset, current, limit = _int("offset1"), _int("current1"), _int("limit1")
         lengths = _ints("lengths", lengths_shape)
-        end = add(offset, op.take(lengths, current))
+        end = Var("end")
         rest = self._declare(helper)(array, value, end, add(current, const(1)), limit, lengths)
-        part = take(value, offset, end)
-        body = If(equal(current, limit), array, out.get_global_var("tensor_array_write")(rest, current, part))
+        written = out.get_global_var("tensor_array_write")(rest, current, take(value, offset, end))
+        written = Let(end, add(offset, op.take(lengths, current)), written)
+        body = If(equal(current, limit), array, written)
         self._define(helper, [array, value, offset, current, limit, lengths], body, array_type)
 
         array, value = Var("tensor_array", array_type), Var("value", value_type())
@@ -219,16 +222,18 @@ class _TensorArrays:
         helper = self.get_name("tensor_array_gather_helper")
         array, chosen = Var("ta", self._array()), Var("accu", self._array())
         current, limit, indices = _int("current"), _int("limit"), _ints("indices_")
-        before = subtract(current, const(1))
+        before = Var("before")
         tensor = self.get_global_var("tensor_array_read")(array, op.take(indices, before))
         rest = self._declare(helper)(array, self.cons(tensor, chosen), before, limit, indices)
+        rest = Let(before, subtract(current, const(1)), rest)
         body = If(equal(current, const(0)), self.get_global_var("tensor_array_stack")(chosen), rest)
         self._define(helper, [array, chosen, current, limit, indices], body, out.tensor_type_var())
 
         array, indices = Var("tensor_array", self._array()), _ints("indices")
-        total = _count(indices)
+        total = Var("total")
         call = self._declare(helper)(array, self.nil(), total, total, indices)
-        self._define(self.get_name("tensor_array_gather"), [array, indices], call, out.tensor_type_var())
+        body = Let(total, _count(indices), call)
+        self._define(self.get_name("tensor_array_gather"), [array, indices], body, out.tensor_type_var())
 
 
 class TensorArrayOps(_TensorArrays):
