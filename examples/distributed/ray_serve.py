@@ -1,0 +1,44 @@
+"""Ray Serve: a deployment whose replicas each hold the network, and gather requests to batches.
+
+    python ray_serve.py net.so            # then: curl --data-binary @picture.npy http://127.0.0.1:8000/
+
+Serve starts a replica that dies again. A request that was in it fails: whoever sent it sends it once more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import sys
+from typing import Any
+
+import numpy as np
+from ray import serve
+from starlette.requests import Request
+
+from network import BATCH, Classifier, save
+
+
+@serve.deployment(num_replicas=2, ray_actor_options={"num_cpus": 1})
+class Service:
+    """A replica: made once, called for every request."""
+
+    def __init__(self, path: str) -> None:
+        self.classifier = Classifier(path)
+
+    @serve.batch(max_batch_size=BATCH, batch_wait_timeout_s=0.01)
+    async def classify(self, batch: list[np.ndarray]) -> list[dict[str, Any]]:
+        """The classes of pictures. A call frees the interpreter, so the replica answers others meanwhile."""
+        scores = await asyncio.to_thread(self.classifier.scores, np.stack(batch))
+        of_worker = {"threads": self.classifier.threads, "worker": os.getpid()}
+        return [{"class": int(own.argmax()), "score": float(own.max()), **of_worker} for own in scores]
+
+    async def __call__(self, request: Request) -> dict[str, Any]:
+        """A picture as the bytes of a `.npy` file."""
+        return await self.classify(np.load(io.BytesIO(await request.body())))
+
+
+if __name__ == "__main__":
+    save(sys.argv[1])
+    serve.run(Service.bind(sys.argv[1]), blocking=True)
