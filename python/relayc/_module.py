@@ -6,7 +6,7 @@ import html
 import json
 import os
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Sequence, Union
+from typing import Any, Mapping, Sequence, Union, overload
 
 import numpy as np
 
@@ -260,9 +260,20 @@ def parse(text: str, name: str = "<string>") -> Module:
     return Module(_relayc.read_text(text, name), name=name)
 
 
+# What a file is shows when it is read. Only a program takes weights, only an artifact threads.
+@overload
+def load(
+    path: Path, *, params: Path | Sequence[Path] | Mapping[str, Any], set: Sequence[str] = ()
+) -> Module: ...
+@overload
+def load(path: Path, *, threads: int) -> Executable: ...
+@overload
+def load(
+    path: Path, *, params: None = None, set: Sequence[str] = (), threads: int | None = None
+) -> Any: ...
 def load(
     path: Path, *, params: Params = None, set: Sequence[str] = (), threads: int | None = None
-) -> Module | Executable:
+) -> Any:
     """Reads a file: a program's text, a model of ONNX, or an archive in Model Library Format as a `Module`, an artifact
     (.so) of `Executable.save` or `relayc build` as an `Executable`.
 

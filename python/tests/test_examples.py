@@ -1,4 +1,4 @@
-"""The examples of Python: scripts run, notebooks show what is stored in them, and types hold under `mypy --strict`.
+"""The examples of Python: scripts run, notebooks show what is stored in them, and `mypy --strict` passes.
 
 `examples/python/mxnet_resnet.py` needs mxnet: `.ci/long` runs it. `BLESS=1` stores what notebooks show. A cell tagged `changes` shows
 something else each time: something must be shown, and it is not compared.
@@ -16,6 +16,7 @@ from typing import Any, List
 import nbclient
 import nbformat
 import pytest
+from test_book import BLOCK
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "python"
 
@@ -40,9 +41,13 @@ def test_two_functions_run_and_are_drawn(tmp_path: Path) -> None:
     assert drawn.count("GlobalVar.name_hint: AddFunc") == 2 and drawn.count("{") == drawn.count("}") == 3
 
 
-def test_types_hold() -> None:
+def test_types_hold(tmp_path: Path) -> None:
     scripts = sorted(map(str, EXAMPLES.glob("*.py")))
     assert len(scripts) >= 2
+    readme = BLOCK.search((EXAMPLES.parents[1] / "README.md").read_text())
+    assert readme is not None
+    (tmp_path / "readme.py").write_text(readme["code"])
+    scripts.append(str(tmp_path / "readme.py"))
     # Without a cache: mypy would write it into the folder that the test runs in.
     assert "Success" in python("-m", "mypy", "--strict", f"--cache-dir={os.devnull}", *scripts)
 
