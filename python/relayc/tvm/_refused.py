@@ -29,6 +29,8 @@ _KERNELS = (
 _TIR = "relayc has no TIR: express the computation with Relay operators"
 _REMOTE = "relayc runs on this machine: build there, or copy what export_library wrote"
 _MICRO = "relayc compiles for x86-64 processors with an operating system"
+_ONNX = "export the model to ONNX and import that with relay.frontend.from_onnx"
+_DARKNET = "import its files with `relayc import net.cfg --weights net.weights`"
 _CPU = "relayc compiles for CPUs: build with the target `llvm`"
 
 #: Module path below `relayc.tvm` to the sentence that its names raise. A module
@@ -67,6 +69,21 @@ _MODULES: Dict[str, str] = {
     "relay.backend.contrib": _CPU,
     "relay.backend.te_compiler": "relay.build compiles whole modules; no single function is lowered",
     "relay.collage": _TUNING,
+    "relay.frontend.caffe": _ONNX,
+    "relay.frontend.caffe2": _ONNX,
+    "relay.frontend.change_datatype": "convert types with relay.transform.ToMixedPrecision",
+    "relay.frontend.coreml": _ONNX,
+    "relay.frontend.darknet": _DARKNET,
+    "relay.frontend.keras": _ONNX,
+    "relay.frontend.oneflow": _ONNX,
+    "relay.frontend.paddlepaddle": _ONNX,
+    "relay.frontend.tensorflow": _ONNX,
+    "relay.frontend.tensorflow2": _ONNX,
+    "relay.frontend.tflite": _ONNX,
+    "relay.testing.darknet": _DARKNET,
+    "relay.testing.tf": _ONNX,
+    "relay.testing.tflite": _ONNX,
+    "relay.testing.yolo_detection": "draw the boxes of vision.non_max_suppression with a library for images",
     "relay.quantize": "quantize with the command line of relayc: `relayc quantize`",
     "relay.op.contrib": "relayc compiles whole programs for CPUs: register patterns with register_pattern_table",
     "relay.op.strategy": _KERNELS,

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from ..._refused import refuse
-from . import common as common
-from .mxnet import from_mxnet as from_mxnet
-from .onnx import from_onnx as from_onnx
-from .pytorch import from_pytorch as from_pytorch
+from . import common
+from .mxnet import from_mxnet
+from .onnx import from_onnx
+from .pytorch import from_pytorch
+
+__all__ = [
+    "ChangeDatatype",
+    "common",
+    "from_darknet",
+    "from_mxnet",
+    "from_onnx",
+    "from_pytorch",
+    "quantize_conv_bias_mkldnn_from_var",
+]
 
 
 def _no_importer(name: str, how: str) -> type:
-    return refuse(f"relay.frontend.{name}", f"export the model to ONNX {how} and import that with relay.frontend.from_onnx")
+    __all__.append(name)
+    return refuse(f"relay.frontend.{name}", f"export the model to ONNX with {how} and import that with relay.frontend.from_onnx")
 
 
-from_caffe = _no_importer("from_caffe", "with caffe2onnx")
-from_caffe2 = _no_importer("from_caffe2", "with caffe2.python.onnx")
-from_coreml = _no_importer("from_coreml", "with coremltools' onnxmltools")
-from_keras = _no_importer("from_keras", "with tf2onnx")
-from_oneflow = _no_importer("from_oneflow", "with oneflow_onnx")
-from_paddle = _no_importer("from_paddle", "with paddle2onnx")
-from_tensorflow = _no_importer("from_tensorflow", "with tf2onnx")
-from_tflite = _no_importer("from_tflite", "with tf2onnx")
+from_caffe = _no_importer("from_caffe", "caffe2onnx")
+from_caffe2 = _no_importer("from_caffe2", "caffe2.python.onnx")
+from_coreml = _no_importer("from_coreml", "onnxmltools")
+from_keras = _no_importer("from_keras", "tf2onnx")
+from_oneflow = _no_importer("from_oneflow", "oneflow_onnx")
+from_paddle = _no_importer("from_paddle", "paddle2onnx")
+from_tensorflow = _no_importer("from_tensorflow", "tf2onnx")
+from_tflite = _no_importer("from_tflite", "tf2onnx")
 from_darknet = refuse("relay.frontend.from_darknet", "import its files with `relayc import net.cfg --weights net.weights`")
 quantize_conv_bias_mkldnn_from_var = refuse(
     "relay.frontend.quantize_conv_bias_mkldnn_from_var", "quantize with relay.quantize or the functions of relay.qnn"

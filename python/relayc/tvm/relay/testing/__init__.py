@@ -7,7 +7,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ..._refused import refuse
+from ..._refused import module_getattr
 from ...ir import IRModule, Op
 from ...ir.transform import Pass
 from ...runtime import ndarray as nd
@@ -36,8 +36,7 @@ from .init import create_workload as create_workload
 from .nat import count as count, make_nat_expr as make_nat_expr, make_nat_value as make_nat_value
 from .py_converter import run_as_python as run_as_python, to_python as to_python
 
-#: Drawing detections on images is not Relay.
-yolo_detection = refuse("relay.testing.yolo_detection", "draw the boxes of `vision.non_max_suppression` with a library for images")
+__getattr__ = module_getattr(__name__)
 
 
 def enabled_targets() -> List[Tuple[str, Any]]:
