@@ -11,17 +11,25 @@ from .pytorch import from_pytorch
 __all__ = [
     "ChangeDatatype",
     "common",
+    "from_caffe",
+    "from_caffe2",
+    "from_coreml",
     "from_darknet",
+    "from_keras",
     "from_mxnet",
+    "from_oneflow",
     "from_onnx",
+    "from_paddle",
     "from_pytorch",
+    "from_tensorflow",
+    "from_tflite",
     "quantize_conv_bias_mkldnn_from_var",
 ]
 
 
 def _no_importer(name: str, how: str) -> type:
-    __all__.append(name)
-    return refuse(f"relay.frontend.{name}", f"export the model to ONNX with {how} and import that with relay.frontend.from_onnx")
+    how = f"export the model to ONNX with {how} and import that with relay.frontend.from_onnx"
+    return refuse(f"relay.frontend.{name}", how)
 
 
 from_caffe = _no_importer("from_caffe", "caffe2onnx")
