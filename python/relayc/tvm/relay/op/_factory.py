@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import __future__
 import ast
+import functools
 import linecache
 import re
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from ... import _operators
 from . import _types
@@ -102,13 +103,19 @@ def _lines(path: str) -> Iterator[_Line]:
 
 
 def _parameters(line: _Line) -> List[_Parameter]:
-    function = ast.parse(f"def f({line.parameters}): ...").body[0]
+    fields = {field.name: field for field in _operators.declaration(line.operator).fields}
+    return [_parameter(arg, default, fields) for arg, default in _parsed(line.parameters)]
+
+
+@functools.lru_cache(maxsize=None)
+def _parsed(parameters: str) -> List[Tuple[ast.arg, Optional[str]]]:
+    """Each parameter, with the source of its default."""
+    function = ast.parse(f"def f({parameters}): ...").body[0]
     assert isinstance(function, ast.FunctionDef)
     declared = function.args
     missing = len(declared.args) - len(declared.defaults)
-    defaults: List[Optional[str]] = [None] * missing + [ast.unparse(default) for default in declared.defaults]
-    fields = {field.name: field for field in _operators.declaration(line.operator).fields}
-    return [_parameter(arg, default, fields) for arg, default in zip(declared.args, defaults)]
+    defaults = [None] * missing + [ast.unparse(default) for default in declared.defaults]
+    return list(zip(declared.args, defaults))
 
 
 def _parameter(arg: ast.arg, default: Optional[str], fields: Dict[str, _operators.Field]) -> _Parameter:
