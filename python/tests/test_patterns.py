@@ -147,14 +147,16 @@ class TestRewrite:
     def test_shared_expressions_are_rewritten_once(self, xyz):
         x, y, _ = xyz
         shared = relay.exp(x + y)
-        out = rewrite(Replace(wildcard() + wildcard(), lambda pre, post, _: post.args[0] * post.args[1]), shared - shared)
+        times = Replace(wildcard() + wildcard(), lambda pre, post, _: post.args[0] * post.args[1])
+        out = rewrite(times, shared - shared)
         assert out.args[0] is out.args[1]
 
     def test_callbacks_run_until_nothing_changes(self, xyz):
         x = xyz[0]
         zero = dp.is_expr(relay.const(0.0))
         a = wildcard()
-        out = rewrite(Replace(a + zero, lambda pre, post, found: found[a][0]), ((x + relay.const(0.0)) + relay.const(0.0)))
+        twice = (x + relay.const(0.0)) + relay.const(0.0)
+        out = rewrite(Replace(a + zero, lambda pre, post, found: found[a][0]), twice)
         assert out is x
 
     def test_a_callback_without_an_end_is_an_error(self, xyz):

@@ -40,7 +40,9 @@ from_oneflow = _no_importer("from_oneflow", "oneflow_onnx")
 from_paddle = _no_importer("from_paddle", "paddle2onnx")
 from_tensorflow = _no_importer("from_tensorflow", "tf2onnx")
 from_tflite = _no_importer("from_tflite", "tf2onnx")
-from_darknet = refuse("relay.frontend.from_darknet", "import its files with `relayc import net.cfg --weights net.weights`")
+from_darknet = refuse(
+    "relay.frontend.from_darknet", "import its files with `relayc import net.cfg --weights net.weights`"
+)
 quantize_conv_bias_mkldnn_from_var = refuse(
     "relay.frontend.quantize_conv_bias_mkldnn_from_var", "quantize with relay.quantize or the functions of relay.qnn"
 )

@@ -24,7 +24,9 @@ def from_mxnet(
     """
     dtypes = set(dtype.values()) if isinstance(dtype, dict) else {dtype}
     if dtypes - {"float32"}:
-        raise NotImplementedError("inputs of MXNet networks are float32 here: convert the module with relay.transform.ToMixedPrecision")
+        raise NotImplementedError(
+            "inputs of MXNet networks are float32 here: convert the module with relay.transform.ToMixedPrecision"
+        )
     if hasattr(symbol, "collect_params"):
         if arg_params is not None or aux_params is not None:
             raise ValueError("arg_params and aux_params ae not used when importing HybridBlock")

@@ -25,8 +25,8 @@ def from_onnx(
 ) -> Tuple[Any, Dict[str, Any]]:
     """The program of an ONNX model, and its weights.
 
-    `model` is an `onnx.ModelProto` or its bytes. `shape` gives the shapes of inputs, also of those that the model leaves
-    open. `dtype` counts as a dictionary only, by the names of inputs. `opset` stands for the version that the model
+    `model` is an `onnx.ModelProto` or its bytes. `shape` gives the shapes of inputs, also of those that the model
+    leaves open. `dtype` counts as a dictionary only, by the names of inputs. `opset` stands for the version that the model
     names. With `freeze_params`, the weights are constants of the program. `convert_config` changes nothing: how a
     product is computed is not the importer's choice here. `export_node_renamed_model_path` is a folder for the model
     with names of all its nodes.

@@ -8,7 +8,14 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 from ._import import import_model
 
 #: What PyTorch's JIT calls types, beside the names that NumPy has as well.
-_DTYPES = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64", "short": "int16"}
+_DTYPES = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "int": "int32",
+    "long": "int64",
+    "short": "int16",
+}
 
 
 def from_pytorch(
@@ -26,7 +33,9 @@ def from_pytorch(
     NotImplementedError for a map of conversions or an exported graph.
     """
     if custom_convert_map or export_renamed_c_graph_path:
-        raise NotImplementedError("relayc imports PyTorch through ONNX: register a symbolic function with torch.onnx instead")
+        raise NotImplementedError(
+            "relayc imports PyTorch through ONNX: register a symbolic function with torch.onnx instead"
+        )
     shapes = {}
     examples = []
     import torch
