@@ -406,3 +406,24 @@ def test_used_memory_counts_what_lives_at_a_call():
     main = transform._ffi_api.AnnotateUsedMemory()(mod)["main"]
     assert int(main.attrs["io_used_memory"]) == 24
     assert [int(size) for size in main.body.value.attrs["used_memory"]] == [16, 24]
+
+
+def test_dynamic_operators_become_static_one_after_another():
+    x = relay.var("x", shape=(2, 3))
+    y = relay.var("y", shape=(6,))
+    once = relay.reshape(x, relay.shape_of(y))
+    shape = relay.concatenate([relay.const([4]), relay.shape_of(once)], 0)
+    func = relay.Function([x, y], relay.broadcast_to(once, shape))
+    main = transform.DynamicToStatic()(tvm.IRModule.from_expr(func))["main"]
+    assert main.body.op.name == "broadcast_to" and main.body.args[0].op.name == "reshape"
+    assert [int(dim) for dim in main.ret_type.shape] == [4, 6]
+
+
+def test_division_by_zero_stays():
+    x = relay.var("x", shape=(3,))
+    divisors = [relay.const([1.0, 0.0, 2.0]), relay.const(4.0), relay.var("y", shape=(3,))]
+    names = []
+    for divisor in divisors:
+        func = relay.Function(relay.analysis.free_vars(relay.divide(x, divisor)), relay.divide(x, divisor))
+        names.append(transform.DivToMul()(tvm.IRModule.from_expr(func))["main"].body.op.name)
+    assert names == ["divide", "multiply", "divide"]

@@ -372,7 +372,9 @@ def LambdaLift() -> Pass:
 
 def DynamicToStatic() -> Pass:
     """Writes operators of `dyn` whose operands are constants with attributes."""
-    return function_native("DynamicToStatic", 2, "dynamic-to-static", [])
+    from ._static import dynamic_to_static
+
+    return FunctionPass(dynamic_to_static, _info("DynamicToStatic", 2))
 
 
 def Inline() -> Pass:
@@ -526,7 +528,9 @@ def CapturePostDfsIndexInSpans() -> Pass:
 
 def DivToMul() -> Pass:
     """Writes division by a constant as multiplication."""
-    return function_native("DivToMul", 0, "div-to-mul", ["InferType", "FoldConstant"])
+    from ._static import div_to_mul
+
+    return FunctionPass(div_to_mul, _info("DivToMul", 0, ["InferType", "FoldConstant"]))
 
 
 def _info(name: str, level: int, required: Sequence[str] = ()) -> Any:
