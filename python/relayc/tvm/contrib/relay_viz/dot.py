@@ -99,7 +99,7 @@ class DotGraph(VizGraph):
 
     @staticmethod
     def _default_get_node_attr(node: VizNode) -> Dict[str, str]:
-        return {"shape": "ellipse" if "Var" in node.type_name else "box"}
+        return {"shape": "ellipse" if node.type_name.startswith("Var") else "box"}
 
 
 class DotPlotter(Plotter):
