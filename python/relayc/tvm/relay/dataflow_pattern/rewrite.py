@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import warnings
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Union
 
 from ... import ir as _ir
@@ -128,7 +128,7 @@ def partition(
     `check` refuses stays as it is.
     """
     if isinstance(pattern, FunctionPattern):
-        logging.warning("partitioning a function that is not called does nothing: %s", pattern)
+        warnings.warn(f"partitioning a function that is not called does nothing: {pattern}", stacklevel=2)
         return expr
     groups = find_groups(pattern, expr)
     if not groups:
