@@ -427,3 +427,29 @@ def test_division_by_zero_stays():
         func = relay.Function(relay.analysis.free_vars(relay.divide(x, divisor)), relay.divide(x, divisor))
         names.append(transform.DivToMul()(tvm.IRModule.from_expr(func))["main"].body.op.name)
     assert names == ["divide", "multiply", "divide"]
+
+
+@pytest.mark.parametrize(
+    "target, names",
+    [
+        ("llvm -mcpu=skylake-avx512", {"qnn.dense", "cast", "add"}),
+        ("llvm", {"nn.dense", "cast", "subtract"}),
+        ("llvm -device=arm_cpu -mtriple=aarch64-linux-gnu -mattr=+dotprod", {"qnn.dense"}),
+    ],
+)
+def test_quantized_products_become_what_the_target_is_fast_at(target: str, names: Any) -> None:
+    x, w = relay.var("x", shape=(4, 8), dtype="int8"), relay.var("w", shape=(5, 8), dtype="int8")
+    zero, scale = relay.const(3), relay.const(0.5)
+    call = relay.qnn.op.dense(x, w, zero, zero, scale, scale, units=5)
+    mod = transform.InferType()(tvm.IRModule.from_expr(call))
+    with tvm.target.Target(target):
+        legal = relay.qnn.transform.Legalize()(mod)
+    assert set(relay.analysis.list_op_freqs(legal)) == names
+
+
+def test_quantized_functions_become_tables():
+    x = relay.var("x", shape=(4,), dtype="int8")
+    scale, zero = relay.const(0.05), relay.const(0)
+    call = relay.qnn.op.tanh(x, scale, zero, scale, zero)
+    mod = transform.InferType()(tvm.IRModule.from_expr(call))
+    assert set(relay.analysis.list_op_freqs(relay.qnn.transform.Legalize()(mod))) == {"reinterpret", "take"}

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...ir import Op
 from ..expr import Call
+from ._qnn_rules import QNN_RULES
 
 __all__ = ["LEGAL_RULES"]
 
@@ -28,4 +29,7 @@ def _clip(attrs: Any, args: Any, types: Any) -> Any:
 
 
 #: The rules by attribute and operator.
-LEGAL_RULES: Dict[str, Dict[str, _Rule]] = {"FTVMLegalize": {"clip": _clip}}
+LEGAL_RULES: Dict[str, Dict[str, _Rule]] = {
+    "FTVMLegalize": {"clip": _clip},
+    "FTVMQnnLegalize": QNN_RULES,
+}
