@@ -2,3 +2,4 @@
 
 from .nn import *
 from . import utils as utils
+from ...expr import Constant as Constant, Expr as Expr, const as const
