@@ -8,7 +8,7 @@ together, in the same place of both programs, or if they are the same.
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -24,38 +24,25 @@ from .module import IRModule
 from .op import Op
 from .tensor_type import TensorType
 
-#: A part of a node: the step to it from the node, its value, whether it defines variables.
-_Part = Tuple[Any, Any, bool]
 #: Classes of values without variables, of which each is equal to itself.
 _CLOSED = frozenset({type(None), str, int, float, bool, Op, EnvFunc, IntImm, FloatImm, NDArray})
 #: Numbers this close are equal.
 _TOLERANCE = 1e-9
 
 
-def _fields(node: Any) -> List[_Part]:
-    cls = type(node)
-    defines = cls._defines
-    return [(name, getattr(node, name), name in defines) for name in cls._compared]
-
-
-def _call(node: Call) -> List[_Part]:
+def _compared(node: Any) -> Tuple[str, ...]:
+    """The names of the fields that decide whether a node is equal to another of its class."""
     # The type arguments of operators are what inference found.
-    return _fields(node)[:3] if type(node.op) is Op else _fields(node)
+    return _OF_OPERATOR if type(node) is Call and type(node.op) is Op else type(node)._compared
 
 
-def _sequence(node: Any) -> List[_Part]:
-    return [(i, value, False) for i, value in enumerate(node)]
-
-
-def _adt(node: ADT) -> List[_Part]:
-    return [("tag", node.tag, False), *_sequence(node._items)]
-
-
-_PARTS = {Call: _call, Array: _sequence, ShapeTuple: _sequence, ADT: _adt}
-
-
-def _parts(node: Any) -> List[_Part]:
-    return _PARTS.get(type(node), _fields)(node)
+_OF_OPERATOR = ("op", "args", "attrs")
+#: Classes whose parts are elements, and how to get them.
+_SEQUENCES: Dict[type, Callable[[Any], Sequence[Any]]] = {
+    Array: lambda node: node,
+    ShapeTuple: lambda node: node._dims,
+    ADT: lambda node: (node.tag, *node._items),
+}
 
 
 def _is_graph(node: Any) -> bool:
@@ -132,12 +119,21 @@ class _Equality:
             return a.type_key == b.type_key and self._mappings(task, a._values, b._values)
         if cls is Map:
             return self._mappings(task, a._items, b._items)
-        parts, others = _parts(a), _parts(b)
-        if len(parts) != len(others):
-            return False
-        for (step, x, defines), (_, y, _) in zip(reversed(parts), reversed(others)):
+        if cls in _SEQUENCES:
+            return self._elements(task, _SEQUENCES[cls](a), _SEQUENCES[cls](b))
+        for name in reversed(_compared(a)):
+            x, y = getattr(a, name), getattr(b, name)
             if x is not y or type(x) not in _CLOSED:
-                stack.append(_Task(x, y, defines or task.map_free, task, step))
+                stack.append(_Task(x, y, task.map_free or name in cls._defines, task, name))
+        return True
+
+    def _elements(self, task: _Task, a: Sequence[Any], b: Sequence[Any]) -> bool:
+        if len(a) != len(b):
+            return False
+        for i in range(len(a) - 1, -1, -1):
+            x, y = a[i], b[i]
+            if x is not y or type(x) not in _CLOSED:
+                self.stack.append(_Task(x, y, task.map_free, task, i))
         return True
 
     def _mappings(self, task: _Task, a: Dict[Any, Any], b: Dict[Any, Any]) -> bool:
@@ -200,7 +196,7 @@ def _leaf_equal(a: Any, b: Any) -> Optional[bool]:
         return True
     if not isinstance(a, Object):
         return bool(a == b)
-    if not cls._fields and cls not in _PARTS and not isinstance(a, (Attrs, Map)):
+    if not cls._fields and cls not in _SEQUENCES and not isinstance(a, (Attrs, Map)):
         return bool(a == b)
     return None
 
@@ -209,6 +205,8 @@ def _tensors_equal(a: NDArray, b: NDArray) -> bool:
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     # Bytes, so that a NaN is equal to itself and the zeros differ.
+    if a._array.nbytes < 1024:
+        return a._array.tobytes() == b._array.tobytes()
     return np.array_equal(a._array.reshape(-1).view(np.uint8), b._array.reshape(-1).view(np.uint8))
 
 
@@ -221,7 +219,7 @@ def _path(task: _Task, side: str) -> ObjectPath:
     path = ObjectPath.root()
     for step in reversed(steps):
         container = getattr(step.parent, side)
-        if isinstance(container, (Array, ShapeTuple)):
+        if type(container) in _SEQUENCES:
             path = path.array_index(step.step)
         elif isinstance(container, (Map, DictAttrs)):
             path = path.map_value(step.step)
@@ -293,6 +291,8 @@ class _Hash:
                     yield name, False
                     yield table[names[name]], False
             yield node.attrs, False
+        elif type(node) in _SEQUENCES:
+            yield from ((element, False) for element in _SEQUENCES[type(node)](node))
         elif isinstance(node, (Map, Attrs)):
             items = node._items if isinstance(node, Map) else node._values
             yield len(items), False
@@ -306,7 +306,9 @@ class _Hash:
                 yield key, False
                 yield value, False
         else:
-            yield from ((value, defines) for _, value, defines in _parts(node))
+            defines = type(node)._defines
+            for name in _compared(node):
+                yield getattr(node, name), name in defines
 
 
 def _text_hash(text: str) -> int:
@@ -343,6 +345,6 @@ def _leaf_hash(value: Any) -> Optional[int]:
         return _text_hash(value.name)
     if not isinstance(value, Object):
         return hash(value)
-    if not cls._fields and cls not in _PARTS and not isinstance(value, (Attrs, Map)):
+    if not cls._fields and cls not in _SEQUENCES and not isinstance(value, (Attrs, Map)):
         return hash(value)
     return None
