@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 
 from ... import _native
-from ...ir import IRModule
+from ...ir import IRModule, TensorType
 from ...runtime import ndarray as nd
 from ...tir import Any as AnyDim
 from ..build_module import bind_params_by_name
 from ..expr import bind, var
-from ..function import FunctionWithFields
+from ..function import Function, FunctionWithFields
+from ..transform import InferType
 
 
 def _shape_text(name: str, shape: Sequence[Any]) -> str:
@@ -45,6 +46,20 @@ def _renamed(mod: IRModule, inputs: Mapping[str, str]) -> IRModule:
         params = [new.get(param, param) for param in main.params]
         mod["main"] = FunctionWithFields(main, params, bind(main.body, new))
     return mod
+
+
+def retyped(mod: IRModule, dtypes: Mapping[str, str]) -> IRModule:
+    """The module whose parameters of these names hold these types, inferred anew where that changes something."""
+    main = mod["main"]
+    new = {}
+    for param in main.params:
+        ty = param.type_annotation
+        if dtypes.get(param.name_hint, ty.dtype) != ty.dtype:
+            new[param] = var(param.name_hint, TensorType(ty.shape, dtypes[param.name_hint]))
+    if not new:
+        return mod
+    function = Function([new.get(param, param) for param in main.params], bind(main.body, new))
+    return InferType()(IRModule.from_expr(function))
 
 
 def bound(mod: IRModule, params: Dict[str, nd.NDArray]) -> Tuple[IRModule, Dict[str, nd.NDArray]]:
