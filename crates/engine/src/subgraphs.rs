@@ -327,7 +327,8 @@ impl PartialProgram {
         limits: Limits,
         steps: Arc<Steps>,
     ) -> Result<PartialProgram, Refused> {
-        let how = PassPlan::named(tap::PLAIN, compile::target_of(settings.isa)).map_err(Refused::Wrong)?;
+        let bug = |words: String| Refused::Wrong(Box::new(Diagnostic::new(codes::E0901, words)));
+        let how = PassPlan::named(tap::PLAIN, compile::target_of(settings.isa)).map_err(|error| bug(error.message))?;
         let how = PassPlan { entry: Some(entry.to_owned()), ..how };
         optimise::optimise(&mut module, &how, &mut ()).map_err(|error| Refused::Wrong(Box::new(error)))?;
         let manner = Context { steps: Some(steps), ..Context::new(settings, limits, CompileTrigger::Called) };

@@ -53,7 +53,7 @@ pub(crate) fn compile(
         return compile::compile_module(module, entry, settings, limits, Keep::All).map(|compiled| (compiled, vec![]));
     }
     let wrong = |error| Refused::Wrong(Box::new(error));
-    let how = PassPlan::named(PLAIN, compile::target_of(settings.isa)).map_err(Refused::Wrong)?;
+    let how = PassPlan::named(PLAIN, compile::target_of(settings.isa)).map_err(|error| wrong(bug(&error.message)))?;
     optimise::optimise(module, &PassPlan { entry: Some(entry.to_owned()), ..how }, &mut ()).map_err(wrong)?;
     let global = module.find_global(entry).ok_or(Refused::Not(NotCompiled::ControlFlow))?;
     let func = module.globals[global].func;
