@@ -113,7 +113,7 @@ fn optimized(py: Python<'_>, module: &Module, passes: Vec<String>, level: u8, en
     let mut program = sound(module)?.clone();
     let plan = match passes.is_empty() {
         true => PassPlan::level(level.min(optimise::MAX_LEVEL), Target::V3),
-        false => PassPlan::named(passes.iter().map(String::as_str), Target::V3).map_err(PyKeyError::new_err)?,
+        false => PassPlan::named(passes.iter().map(String::as_str), Target::V3).map_err(|error| PyKeyError::new_err(error.message))?,
     };
     let plan = PassPlan { entry, ..plan };
     py.detach(|| optimise::optimise(&mut program.module, &plan, &mut ())).map_err(said)?;
