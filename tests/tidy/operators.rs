@@ -17,6 +17,16 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
         "attr",
         "TVM registers `DenseAttrs`, and its relation reads the `DensePackAttrs` that its calls bring",
     ),
+    (
+        "nn.avg_pool2d_grad",
+        "attr",
+        "TVM registers `MaxPool2DAttrs`, and its calls bring the `AvgPool2DAttrs` that its gradient reads",
+    ),
+    (
+        "qnn.simulated_quantize",
+        "attr",
+        "TVM has two types of that name; the one it finds first is the quantizer's, without an axis",
+    ),
     ("hardswish", "args", "TVM registers no more than the name; it means its function of one operand"),
     ("scatter", "args", "TVM 0.14 registers no more than the name; it means the function that had it before"),
     ("parser.MetaRef", "kind of `node_index`", "the operator is never read: text writes `meta[Key][n]`"),

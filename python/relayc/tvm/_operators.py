@@ -77,7 +77,8 @@ def schemas() -> Dict[str, Tuple[Field, ...]]:
     found: Dict[str, Tuple[Field, ...]] = {}
     for op in declarations().values():
         if op.attrs_type_key is not None:
-            found.setdefault(op.attrs_type_key, op.fields)
+            # Two types share the name `SimulatedQuantizeAttrs`: the quantizer's, which is last, is the one by that name.
+            found[op.attrs_type_key] = op.fields
     return found
 
 

@@ -1,7 +1,7 @@
 //! The gradients of pools: distributes each window's gradient over the elements it covers.
 
-use super::MaxPool2dAttrs;
 use super::eval::{Move, moves};
+use super::{AvgPool2dAttrs, MaxPool2dAttrs};
 use crate::prelude::*;
 use relayc_ir::tensor::{Acc, Real};
 
@@ -18,11 +18,12 @@ pub(super) fn max_pool_grad(cx: &EvalCx) -> EvalResult {
 
 pub(super) fn avg_pool_grad(cx: &EvalCx) -> EvalResult {
     let (grad, data) = (cx.tensor(0), cx.tensor(1));
+    let include_pad = AvgPool2dAttrs::read(cx.attrs).count_include_pad;
     let moves = moves(&MaxPool2dAttrs::read(cx.attrs), data, "HW");
     let out = match grad.to_acc() {
-        Acc::F32(_) => to_all::<f32>(grad, data.shape(), &moves),
-        Acc::F64(_) => to_all::<f64>(grad, data.shape(), &moves),
-        Acc::I64(_) => to_all::<i64>(grad, data.shape(), &moves),
+        Acc::F32(_) => to_all::<f32>(grad, data.shape(), &moves, include_pad),
+        Acc::F64(_) => to_all::<f64>(grad, data.shape(), &moves, include_pad),
+        Acc::I64(_) => to_all::<i64>(grad, data.shape(), &moves, include_pad),
     };
     Ok(out.into_tensor(data.dtype()).into())
 }
@@ -35,7 +36,7 @@ fn to_largest<T: Real>(grad: &Tensor, data: &Tensor, moves: &[Move]) -> Acc {
         true => a.to_f64() > b.to_f64() || a.to_f64().is_nan() && !b.to_f64().is_nan(),
         false => a.to_int() > b.to_int(),
     };
-    spread::<T>(grad, data.shape(), moves, |out, covered, gradient| {
+    spread::<T>(grad, data.shape(), moves, |out, covered, _, gradient| {
         let largest = covered.iter().copied().reduce(|best, at| if larger(elements[at], elements[best]) { at } else { best });
         if let Some(at) = largest {
             out[at] = out[at].add(gradient);
@@ -44,17 +45,18 @@ fn to_largest<T: Real>(grad: &Tensor, data: &Tensor, moves: &[Move]) -> Acc {
 }
 
 /// Adds to each element a window covers its part of the gradient.
-fn to_all<T: Real>(grad: &Tensor, shape: &[usize], moves: &[Move]) -> Acc {
-    spread::<T>(grad, shape, moves, |out, covered, gradient| {
+fn to_all<T: Real>(grad: &Tensor, shape: &[usize], moves: &[Move], include_pad: bool) -> Acc {
+    spread::<T>(grad, shape, moves, |out, covered, padded, gradient| {
         if !covered.is_empty() {
-            let part = gradient.div(T::from_int(covered.len() as i128));
+            let n = if include_pad { padded.into() } else { covered.len() as i128 };
+            let part = gradient.div(T::from_int(n));
             covered.iter().for_each(|&at| out[at] = out[at].add(part));
         }
     })
 }
 
-/// For each position of the window, in order: `f(result, places of the elements covered, gradient)`.
-fn spread<T: Real>(grad: &Tensor, shape: &[usize], moves: &[Move], f: impl Fn(&mut [T], &[usize], T)) -> Acc {
+/// For each position of the window, in order: `f(result, places of the elements covered, points in data or padding, gradient)`.
+fn spread<T: Real>(grad: &Tensor, shape: &[usize], moves: &[Move], f: impl Fn(&mut [T], &[usize], i64, T)) -> Acc {
     let strides = |shape: &[usize]| -> Vec<usize> { (0..shape.len()).map(|axis| shape[axis + 1..].iter().product()).collect() };
     let (grad_strides, strides) = (strides(grad.shape()), strides(shape));
     let mut out = vec![T::ZERO; shape.iter().product()];
@@ -68,7 +70,7 @@ fn spread<T: Real>(grad: &Tensor, shape: &[usize], moves: &[Move], f: impl Fn(&m
         for row in rows.0.inputs() {
             covered.extend(columns.0.inputs().map(|column| base + row * rows.1 + column * columns.1));
         }
-        f(&mut out, &covered, gradient);
+        f(&mut out, &covered, rows.0.padded * columns.0.padded, gradient);
     }
     T::from_elements(shape, out)
 }

@@ -262,8 +262,10 @@ pub(crate) const MAX_POOL2D_GRAD: OpDef = OpDef {
 pub(crate) const AVG_POOL2D_GRAD: OpDef = OpDef {
     name: "nn.avg_pool2d_grad",
     doc: "For each window of `nn.avg_pool2d` over operand 1, adds its element of operand 0, the gradient of the result, divided \
-          by the number of elements the window covers, to each of them. TVM registers the attributes of `nn.max_pool2d` with it, \
-          so padding is never counted; its names of the operands are in the other order (`src/relay/op/nn/pooling.cc`).",
+          by the number of elements the window covers, to each of them; with `count_include_pad` by the number of points in the \
+          data or its padding. TVM registers the attributes of `nn.max_pool2d` with it, but its calls have those of \
+          `nn.avg_pool2d`; its names of the operands are in the other order (`src/relay/op/nn/pooling.cc`).",
+    attrs: Some(AvgPool2dAttrs::schema::<2>()),
     eval: grad::avg_pool_grad,
     ..MAX_POOL2D_GRAD
 };

@@ -3,7 +3,7 @@
 use super::numbers::{Numbers, limited, range};
 use super::rel::from_end;
 use super::requantize::{Output, to_dtype, to_int32};
-use super::{BroadcastAttrs, LeakyReluAttrs, QuantizeAttrs, SoftmaxAttrs};
+use super::{BroadcastAttrs, LeakyReluAttrs, QuantizeAttrs, SimulatedAxisAttrs, SoftmaxAttrs};
 use crate::conv::{CONV2D, CONV2D_TRANSPOSE, Conv2dAttrs, Conv2dTransposeAttrs};
 use crate::dense::DENSE;
 use crate::eval::{ArgValue, OutTy};
@@ -116,7 +116,7 @@ fn simulated(cx: &EvalCx, axis: i64, f: impl Fn(f64, f64, f64, fn(f64) -> f64) -
 pub(super) fn simulated_quantize_eval(cx: &EvalCx) -> EvalResult {
     let Some(dtype) = simulated_dtype(cx.tensor(1)) else { return Ok(cx.tensor(0).clone().into()) };
     let (least, greatest) = range(dtype);
-    simulated(cx, -1, |x, scale, zero_point, round| {
+    simulated(cx, SimulatedAxisAttrs::read(cx.attrs).axis, |x, scale, zero_point, round| {
         let y = round(round(x / scale).round() + round(zero_point));
         within(y, round(least.into()), round(greatest.into()))
     })

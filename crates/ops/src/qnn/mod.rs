@@ -55,6 +55,13 @@ attrs! {
         pub(crate) rhs_axis: i64 = -1;
     }
 
+    // TVM has two types of this name: that of `qnn.simulated_quantize` and that of its quantizer's mark.
+    "relay.attrs.SimulatedQuantizeAttrs" =>
+    pub(crate) struct SimulatedAxisAttrs {
+        /// The axis along which scales and zero points run; a negative axis counts from the end.
+        pub(crate) axis: i64 = -1;
+    }
+
     "relay.attrs.SimulatedQuantizeAttrs" =>
     pub(crate) struct SimulatedQuantizeAttrs {
         /// The kind of tensor: 1 an input, 2 a weight, 3 an activation.
@@ -161,15 +168,17 @@ pub(crate) const SIMULATED_QUANTIZE: OpDef = OpDef {
     name: "qnn.simulated_quantize",
     doc: "`round(data / output_scale) + output_zero_point`, limited to the range of a dtype, as floats. `out_dtype` says which: 1 is \
           int8, 2 uint8, 3 int32, any other number leaves `data` as it is. The numbers of a scale or zero point that is a vector \
-          repeat along the last axis (`src/relay/qnn/op/simulated_quantize.cc`, `python/tvm/topi/nn/qnn.py`).",
+          repeat along `axis` (`src/relay/qnn/op/simulated_quantize.cc`, `python/tvm/topi/nn/qnn.py`). TVM's parser reads the \
+          attributes of `relay.op.annotation.simulated_quantize` for it, but its calls have `axis`.",
     args: &[Arg::tensor("data"), Arg::tensor("out_dtype"), Arg::tensor("output_scale"), Arg::tensor("output_zero_point")],
-    attrs: Some(SimulatedQuantizeAttrs::SCHEMA),
+    attrs: Some(SimulatedAxisAttrs::SCHEMA),
     rules: &[
         "C1: dtype(data) is a float",
         "C2: the operand that says the dtype is a scalar",
         "C3: scale and zero point are scalars or vectors",
+        "C4: axis is in -rank(data)…rank(data)-1",
     ],
-    rel: rel::simulated_rel,
+    rel: rel::simulated_quantize_rel,
     eval: eval::simulated_quantize_eval,
     fuse: Some(Fuse::ElemWise),
     ..OpDef::BASE
@@ -182,12 +191,6 @@ pub(crate) const SIMULATED_DEQUANTIZE: OpDef = OpDef {
           (`src/relay/qnn/op/simulated_dequantize.cc`, `python/tvm/topi/nn/qnn.py`).",
     args: &[Arg::tensor("data"), Arg::tensor("in_dtype"), Arg::tensor("input_scale"), Arg::tensor("input_zero_point")],
     attrs: DEQUANTIZE.attrs,
-    rules: &[
-        "C1: dtype(data) is a float",
-        "C2: the operand that says the dtype is a scalar",
-        "C3: scale and zero point are scalars or vectors",
-        "C4: axis is in -rank(data)…rank(data)-1",
-    ],
     rel: rel::simulated_dequantize_rel,
     eval: eval::simulated_dequantize_eval,
     ..SIMULATED_QUANTIZE

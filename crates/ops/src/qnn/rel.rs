@@ -2,7 +2,7 @@
 //!
 //! Scales are float32 and zero points int32: one number, or one for each position of an axis.
 
-use super::{BroadcastAttrs, DensePackAttrs, LeakyReluAttrs, QuantizeAttrs, RequantizeAttrs, SoftmaxAttrs};
+use super::{BroadcastAttrs, DensePackAttrs, LeakyReluAttrs, QuantizeAttrs, RequantizeAttrs, SimulatedAxisAttrs, SoftmaxAttrs};
 use crate::conv::{CONV2D, CONV2D_TRANSPOSE, Conv2dAttrs, Conv2dTransposeAttrs};
 use crate::dense::{DENSE, DenseAttrs};
 use crate::join::CONCATENATE;
@@ -132,8 +132,17 @@ pub(super) fn requantize_rel(cx: &mut RelCx) -> RelResult {
 }
 
 /// The relation on data, the number of a dtype, scale and zero point.
-pub(super) fn simulated_rel(cx: &mut RelCx) -> RelResult {
+pub(super) fn simulated_quantize_rel(cx: &mut RelCx) -> RelResult {
+    simulated_rel(cx, SimulatedAxisAttrs::read(cx.attrs).axis)
+}
+
+pub(super) fn simulated_dequantize_rel(cx: &mut RelCx) -> RelResult {
+    simulated_rel(cx, QuantizeAttrs::read(cx.attrs).axis)
+}
+
+fn simulated_rel(cx: &mut RelCx, axis: i64) -> RelResult {
     let (data, code) = (cx.tensor(0)?, cx.tensor(1)?);
+    positions(cx, "C4", "axis", axis, &data)?;
     rel::require_float(cx, "C1", &data)?;
     cx.require("C2", code.rank() == 0, || Fault::rank(0, &code))?;
     for arg in [2, 3] {
@@ -141,13 +150,6 @@ pub(super) fn simulated_rel(cx: &mut RelCx) -> RelResult {
         cx.require("C3", numbers.rank() <= 1, || Fault::rank("0 or 1", &numbers))?;
     }
     cx.set_out(data.dims(), data.dtype)
-}
-
-pub(super) fn simulated_dequantize_rel(cx: &mut RelCx) -> RelResult {
-    let attrs = QuantizeAttrs::read(cx.attrs);
-    let data = cx.tensor(0)?;
-    positions(cx, "C4", "axis", attrs.axis, &data)?;
-    simulated_rel(cx)
 }
 
 /// The positions of an axis of one of a pair; the axis says nothing where there are not several.

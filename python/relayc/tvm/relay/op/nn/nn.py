@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Sequence
 
-from ....ir.attrs import make_node
 from ...expr import Call, Constant, Expr, TupleGetItem, TupleWrapper
 from .._call import call, results
 from .._constants import constant
@@ -298,8 +297,5 @@ def avg_pool2d_grad(
     The other parameters are attributes of the operator.
     """
     attrs: Dict[str, Any] = {"pool_size": pool_size, "strides": strides, "padding": padding, "dilation": (1, 1)}
-    attrs.update(layout=layout, out_layout=out_layout, ceil_mode=ceil_mode)
-    made = call("nn.avg_pool2d_grad", (out_grad, data), **attrs)
-    # TVM registers the attributes of `nn.max_pool2d` with the operator, but calls have those of `nn.avg_pool2d`.
-    attrs["count_include_pad"] = count_include_pad
-    return Call(made.op, made.args, make_node("relay.attrs.AvgPool2DAttrs", **attrs))
+    attrs.update(layout=layout, out_layout=out_layout, ceil_mode=ceil_mode, count_include_pad=count_include_pad)
+    return call("nn.avg_pool2d_grad", (out_grad, data), **attrs)

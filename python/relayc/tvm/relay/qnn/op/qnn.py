@@ -8,7 +8,6 @@ from ...expr import Call, Expr, Tuple, TupleWrapper, const
 from ...op._call import call
 from ...op._documentation import documented
 from ...op._factory import define
-from ...op.op_attrs import make_attrs
 from .config import RequantizeConfig, current_requantize_config, requantize_config
 
 __all__ = [
@@ -44,10 +43,7 @@ def simulated_quantize(
         `"int8"`, `"uint8"`, `"int32"` or `"disable"`, or an expression for its number: 1, 2, 3 or 0.
     """
     operands = (data, _code(out_dtype), _vector(output_scale), _vector(output_zero_point))
-    made = call("qnn.simulated_quantize", operands)
-    # Two types of TVM have this key; the one in the declaration is the quantizer's, without an axis.
-    values = {**made.attrs._values, "axis": axis}
-    return Call(made.op, made.args, make_attrs("relay.attrs.SimulatedQuantizeAttrs", values))
+    return call("qnn.simulated_quantize", operands, axis=axis)
 
 
 @documented("qnn.simulated_dequantize")
