@@ -51,7 +51,10 @@ def view(value: Any, name: str) -> np.ndarray:
     """An array in the memory of another object, for output `name`. Errors: TypeError if there is no such memory."""
     if isinstance(value, (bool, int, float, list, tuple)) or value is None:
         raise TypeError(f"output `{name}`: expected an array to write into, found {_kind(value)}")
-    return _shared(value, f"output {name}")
+    array = _shared(value, f"output {name}")
+    if array.flags.owndata:
+        raise TypeError(f"output `{name}`: {_kind(value)} gives a copy of its memory, which would be written in vain")
+    return array
 
 
 def _shared(value: Any, name: str) -> np.ndarray:

@@ -26,6 +26,8 @@ use std::sync::atomic::AtomicBool;
 pub(crate) struct How {
     pub(crate) entry: String,
     pub(crate) threads: usize,
+    /// The number that was asked for; otherwise each process has its own from the environment.
+    pub(crate) asked: Option<usize>,
     pub(crate) accuracy: Policy,
     pub(crate) machine: Machine,
     pub(crate) level: u8,
@@ -50,8 +52,8 @@ fn named<T: Copy>(what: &str, name: &str, all: &[(&str, T)]) -> PyResult<T> {
 }
 
 impl How {
-    /// Checks options of Python. Without a number of threads, the environment tells it as it tells the command line: RELAYC_NUM_THREADS,
-    /// else OMP_NUM_THREADS, else one for each processor. Errors: ValueError.
+    /// Checks options of Python. Without a number of threads, the environment tells it as it tells the command line:
+    /// RELAYC_NUM_THREADS, else OMP_NUM_THREADS, else one for each processor. Errors: ValueError.
     pub(crate) fn of(
         entry: &str,
         threads: Option<usize>,
@@ -60,7 +62,8 @@ impl How {
         level: u8,
         sizes: usize,
     ) -> PyResult<How> {
-        let threads = threads.map_or_else(threads_of_environment, Ok)?;
+        let asked = threads;
+        let threads = asked.map_or_else(threads_of_environment, Ok)?;
         if !(1..=MAX_THREADS).contains(&threads) {
             return Err(PyValueError::new_err(format!("threads is {threads}: expected a number from 1 to {MAX_THREADS}")));
         }
@@ -68,7 +71,7 @@ impl How {
             return Err(PyValueError::new_err(format!("level is {level}: expected a number from 0 to {MAX_LEVEL}")));
         }
         let (accuracy, machine) = (named("accuracy", accuracy, &ACCURACIES)?, named("target", target, &TARGETS)?);
-        Ok(How { entry: entry.to_owned(), threads, accuracy, machine, level, sizes: sizes.max(1) })
+        Ok(How { entry: entry.to_owned(), threads, asked, accuracy, machine, level, sizes: sizes.max(1) })
     }
 
     pub(crate) fn accuracy_name(&self) -> &'static str {
@@ -88,7 +91,7 @@ impl How {
     }
 
     fn options(&self) -> Options {
-        let How { entry, threads, accuracy, machine, level, sizes } = self.clone();
+        let How { entry, threads, asked: _, accuracy, machine, level, sizes } = self.clone();
         Options { entry, threads, accuracy, machine, level, sizes, interrupted: Some(interrupted) }
     }
 

@@ -23,9 +23,10 @@ use std::time::Duration;
 
 /// A compiled program: call it with arrays, by position or by name.
 ///
-/// Arrays that are C-contiguous, aligned and native are read and written in place; others are copied once as inputs, and refused as
-/// outputs. Any number of threads may call it at one time. It pickles as program, options and weights, or as the path of its artifact,
-/// and is compiled where it is unpickled; a process that is forked may go on using it.
+/// Arrays that are C-contiguous, aligned and native are read and written in place; others are copied once as inputs, and refused
+/// as outputs. Any number of threads may call it at one time. It pickles as program, options and weights, or as the path of its
+/// artifact, and is compiled where it is unpickled, for as many threads as that process has if none were asked for; a process
+/// that is forked may go on using it.
 #[pyclass(frozen, module = "relayc._relayc")]
 pub(crate) struct Executable {
     signature: Signature,
@@ -140,7 +141,8 @@ impl Executable {
         Ok(())
     }
 
-    /// Runs once with the tensors of all parameters in order, and gives those of the result in order, in `outputs` if they are given.
+    /// Runs once with the tensors of all parameters in order, and gives those of the result in order, in `outputs` if there are
+    /// any.
     #[pyo3(signature = (inputs, outputs=None))]
     fn _run_flat<'py>(
         &self,
@@ -200,7 +202,9 @@ impl Executable {
     /// The operators without a kernel, which are evaluated as the interpreter does; of subgraphs, those compiled by now.
     #[getter]
     fn fallbacks(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
-        Ok(self.engine(py)?.fallbacks())
+        let engine = self.engine(py)?;
+        // Who makes code holds locks of the engine, and may wait for the interpreter lock.
+        Ok(py.detach(|| engine.fallbacks()))
     }
 
     /// The milliseconds of single runs, ascending, after a warm-up. They do not include what a call from Python adds.
@@ -315,12 +319,12 @@ impl Executable {
         match &self.source {
             Source::Program(made) => {
                 let (text, weights) = with_threads(py, || made.text_and_weights());
-                let options = (&how.entry, how.threads, how.accuracy_name(), how.target_name(), how.level, how.sizes);
+                let options = (&how.entry, how.asked, how.accuracy_name(), how.target_name(), how.level, how.sizes);
                 let args = ("program", text, PyBytes::new(py, &weights), options).into_pyobject(py)?;
                 Ok((native.getattr("compile_text")?, args))
             }
             Source::Artifact { path, .. } => {
-                let args = (path, how.threads, how.target_name()).into_pyobject(py)?;
+                let args = (path, how.asked, how.target_name()).into_pyobject(py)?;
                 Ok((native.getattr("load_artifact")?, args))
             }
         }
@@ -381,13 +385,13 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load_artifact, module)?)
 }
 
-type Options = (String, usize, String, String, u8, usize);
+type Options = (String, Option<usize>, String, String, u8, usize);
 
 /// Compiles a text with its weights, the bytes of a file of tensors: what an executable is pickled as.
 #[pyfunction]
 pub(crate) fn compile_text(py: Python<'_>, name: &str, text: &str, weights: &[u8], options: Options) -> PyResult<Executable> {
     let (entry, threads, accuracy, target, level, sizes) = options;
-    let how = How::of(&entry, Some(threads), &accuracy, &target, level, sizes)?;
+    let how = How::of(&entry, threads, &accuracy, &target, level, sizes)?;
     let made = with_threads(py, || Made::read(name, text, weights, how))?;
     Executable::new(py, made)
 }

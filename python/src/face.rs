@@ -1,4 +1,4 @@
-//! Programs as `relayc.Module` sees them: read, checked, changed by passes, drawn; the networks of the zoo and the manual of operators.
+//! Programs as `relayc.Module` sees them: read, checked, changed by passes, drawn; the zoo, and the manual of operators.
 
 use crate::error::{said, wrong};
 use crate::module::Module;
@@ -24,8 +24,8 @@ fn read_text(py: Python<'_>, text: &str, name: &str) -> Module {
     Module::new(py.detach(|| check_text_as(name, text, Phase::Main, &ReadOptions::of(Dialect::Today))))
 }
 
-/// Reads and checks a file: a text, a model of ONNX, an archive. `set` are sizes of dynamic dimensions, `data.0=8` or `n=8`. Errors:
-/// RelayError for a file that cannot be read; what is wrong with a program is among its diagnostics.
+/// Reads and checks a file: a text, a model of ONNX, an archive. `set` are sizes of dynamic dimensions, `data.0=8` or `n=8`.
+/// Errors: RelayError for a file that cannot be read; what is wrong with a program is among its diagnostics.
 #[pyfunction]
 #[pyo3(signature = (path, *, set=vec![], entry="main"))]
 fn read_file(py: Python<'_>, path: PathBuf, set: Vec<String>, entry: &str) -> PyResult<Module> {
@@ -36,7 +36,7 @@ fn read_file(py: Python<'_>, path: PathBuf, set: Vec<String>, entry: &str) -> Py
     if unread && program.has_errors() { Err(wrong(program.diagnostics, &program.sources)) } else { Ok(Module::new(program)) }
 }
 
-/// Imports a model of another format with its weights. Errors: RelayError.
+/// Imports a model of another format with its weights. Returns the rendered warnings as well. Errors: RelayError.
 #[pyfunction]
 #[pyo3(signature = (path, *, weights=vec![], shapes=vec![], inputs=vec![], keep_going=false, external_data=false))]
 fn import_file(
@@ -47,7 +47,7 @@ fn import_file(
     inputs: Vec<String>,
     keep_going: bool,
     external_data: bool,
-) -> PyResult<Module> {
+) -> PyResult<(Module, String)> {
     const WEIGHTS: &str = "model.params";
     let name = path.display().to_string();
     let request = Request { model: path, weights, params: Some(WEIGHTS.into()), shapes, inputs, keep_going, external_data };
@@ -57,7 +57,7 @@ fn import_file(
     if let Some(bytes) = imported.weights {
         program.packed = Packed::of(&name, read_tensors(WEIGHTS, &bytes).map_err(said)?);
     }
-    Ok(Module::new(program))
+    Ok((Module::new(program), render(&outcome.diagnostics, &outcome.sources, Format::Plain, false)))
 }
 
 /// The diagnostics of a program with those of the lints, as lines of JSON (`relayc.diag/1`), and as they are rendered one by one.
@@ -113,7 +113,9 @@ fn optimized(py: Python<'_>, module: &Module, passes: Vec<String>, level: u8, en
     let mut program = sound(module)?.clone();
     let plan = match passes.is_empty() {
         true => PassPlan::level(level.min(optimise::MAX_LEVEL), Target::V3),
-        false => PassPlan::named(passes.iter().map(String::as_str), Target::V3).map_err(|error| PyKeyError::new_err(error.message))?,
+        false => {
+            PassPlan::named(passes.iter().map(String::as_str), Target::V3).map_err(|error| PyKeyError::new_err(error.message))?
+        }
     };
     let plan = PassPlan { entry, ..plan };
     py.detach(|| optimise::optimise(&mut program.module, &plan, &mut ())).map_err(said)?;

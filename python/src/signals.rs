@@ -131,22 +131,27 @@ impl<T> PerProcess<T> {
         PerProcess { own: Some(Arc::new(value)), made_in: generation(), forked: Mutex::new(None) }
     }
 
-    /// The value of this process.
+    /// The value of this process. No lock is held while `again` makes it, since that may wait for the interpreter lock, which others
+    /// have who wait here; so two threads may make it, and the first one counts.
     pub(crate) fn get(&self, again: impl FnOnce() -> PyResult<T>) -> PyResult<Arc<T>> {
         let generation = generation();
         if let Some(own) = self.own.as_ref().filter(|_| generation == self.made_in) {
             return Ok(own.clone());
         }
-        let mut kept = self.forked.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*kept {
-            Some((of, value)) if *of == generation => Ok(value.clone()),
-            _ => {
-                let value = Arc::new(again()?);
-                // Threads of another process cannot be waited for.
-                std::mem::forget(kept.replace((generation, value.clone())));
-                Ok(value)
-            }
+        let kept = || self.forked.lock().unwrap_or_else(PoisonError::into_inner);
+        let known =
+            |kept: &Option<(usize, Arc<T>)>| kept.as_ref().filter(|(of, _)| *of == generation).map(|(_, value)| value.clone());
+        if let Some(value) = known(&kept()) {
+            return Ok(value);
         }
+        let value = Arc::new(again()?);
+        let mut kept = kept();
+        if let Some(first) = known(&kept) {
+            return Ok(first);
+        }
+        // Threads of another process cannot be waited for.
+        std::mem::forget(kept.replace((generation, value.clone())));
+        Ok(value)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Runs with any values: data types, references and tuples besides tensors.
 //!
 //! Python says what an object is, and makes objects of results, through a codec: `codec.take(object)` gives `("tensor", array)`,
-//! `("tuple", fields)`, `("adt", constructor, fields)` or `("ref", object)`, and `codec.tensor(array, dtype)`, `codec.tuple(fields)`,
-//! `codec.adt(type, constructor, index, fields)` and `codec.ref(object)` make one. Values may be as deep as memory allows: nothing recurses over them.
+//! `("tuple", fields)`, `("adt", constructor, fields)` or `("ref", object)`, and `codec.tensor(array, dtype)`,
+//! `codec.tuple(fields)`, `codec.adt(type, constructor, index, fields)` and `codec.ref(object)` make one. Values may be as deep
+//! as memory allows: nothing recurses over them.
 
 use crate::arrays::{Port, array_of, tensor_of, tensor_of_any};
 use crate::compile::{How, limits};

@@ -102,6 +102,13 @@ def test_outputs_that_cannot_be_written_in_place_are_refused(pair):
             pair.run_into(outputs, X, Y)
 
 
+class Copied:
+    """An object that gives copies of its memory."""
+
+    def __array__(self, dtype=None, copy=None):
+        return X.copy()
+
+
 class Foreign:
     """A tensor of another library: memory by DLPack."""
 
@@ -119,6 +126,9 @@ def test_memory_of_other_libraries(pair):
     np.testing.assert_array_equal(pair(Foreign(X), memoryview(Y))[0], X + 1)
     result = pair(X, Y)[0]
     np.testing.assert_array_equal(np.from_dlpack(result), X + 1)
+    np.testing.assert_array_equal(pair(Copied(), Y)[0], X + 1)
+    with pytest.raises(TypeError, match="Copied gives a copy of its memory"):
+        pair.run_into((Copied(), (np.empty(2, "float32"), np.empty(3, "float32"))), X, Y)
     room = bytearray(4 * 4)
     executable = compiled("def @main(%x: Tensor[(4), float32]) { exp(%x) }")
     executable.run_into(memoryview(room).cast("f"), np.zeros(4, "float32"))
@@ -137,7 +147,15 @@ def test_every_element_type(dtype):
 def test_bfloat16_is_two_raw_bytes():
     executable = compiled("def @main(%x: Tensor[(2), bfloat16]) { add(%x, %x) }")
     one, two = 0x3F80, 0x4000
-    for x in (np.array([one, two], "uint16"), np.array([one, two], "uint16").view("V2")):
+    numbers = np.array([one, two], "uint16")
+    arrays = [numbers, numbers.view("V2")]
+    try:
+        import ml_dtypes
+
+        arrays.append(numbers.view(ml_dtypes.bfloat16))
+    except ImportError:
+        pass
+    for x in arrays:
         result = executable(x)
         assert result.dtype == np.dtype("V2")
         assert result.view("uint16").tolist() == [two, 0x4080]
@@ -285,7 +303,15 @@ def test_a_forked_process_goes_on():
         same &= np.array_equal(module.run(X, Y, engine="interp")[0], X + 1)
         return same and np.array_equal(compiled(RELU, threads=2)(ones), ones)
 
+    def work_in_threads():
+        done = []
+        threads = [threading.Thread(target=lambda: done.append(work())) for _ in range(3)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        return done == [True] * 3
+
     assert in_child(work)
+    assert in_child(work_in_threads)
     assert in_child(lambda: in_child(work))
     np.testing.assert_array_equal(whole(X, Y)[0], X + 1)
 
