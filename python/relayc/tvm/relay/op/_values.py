@@ -68,7 +68,7 @@ def _machine_int(value: Any) -> int:
     if isinstance(value, (numbers.Integral, np.bool_)):
         return int(value)
     if isinstance(value, IntImm):
-        return value.value
+        return int(value.value)
     raise _Mismatch
 
 

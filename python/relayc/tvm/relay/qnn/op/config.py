@@ -10,22 +10,35 @@ from ....runtime.object import Object
 __all__ = ["RequantizeConfig", "configured", "current_requantize_config", "requantize_config"]
 
 _DEFAULTS = {"rounding": "UPWARD", "compute_dtype": "int64"}
-_scopes = threading.local()
+
+
+class _Scopes(threading.local):
+    """The configurations of a thread, the innermost last."""
+
+    def __init__(self) -> None:
+        self.stack: List["RequantizeConfig"] = []
+
+
+_scopes = _Scopes()
 
 
 class RequantizeConfig(Object):
     """A rounding and a dtype for the block of a `with` statement."""
+
+    rounding: str
+    compute_dtype: str
+    is_default: bool
 
     def __init__(self, rounding: str, compute_dtype: str, is_default: bool = False) -> None:
         values = {"rounding": rounding, "compute_dtype": compute_dtype, "is_default": is_default}
         self.__dict__.update(values)
 
     def __enter__(self) -> "RequantizeConfig":
-        _stack().append(self)
+        _scopes.stack.append(self)
         return self
 
     def __exit__(self, ptype: Any, value: Any, trace: Any) -> None:
-        _stack().pop()
+        _scopes.stack.pop()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _DEFAULTS:
@@ -33,16 +46,9 @@ class RequantizeConfig(Object):
         super().__setattr__(name, value)
 
 
-def _stack() -> List[RequantizeConfig]:
-    """The configurations of this thread, the innermost last."""
-    if not hasattr(_scopes, "stack"):
-        _scopes.stack = []
-    return _scopes.stack
-
-
 def current_requantize_config() -> RequantizeConfig:
     """The innermost configuration of this thread; by default upward rounding in int64."""
-    return _stack()[-1] if _stack() else RequantizeConfig(**_DEFAULTS, is_default=True)
+    return _scopes.stack[-1] if _scopes.stack else RequantizeConfig(**_DEFAULTS, is_default=True)
 
 
 def requantize_config(**kwargs: Any) -> RequantizeConfig:
@@ -72,7 +78,7 @@ def configured(mod: Any) -> Any:
     from ...transform._rewrites import rewrite
 
     def choose(pre: Any, post: Any) -> Any:
-        if not isinstance(post, Call) or getattr(post.op, "name", None) != "qnn.requantize":
+        if not isinstance(post, Call) or getattr(post.op, "name", None) != "qnn.requantize" or post.attrs is None:
             return post
         values = dict(post.attrs._values)
         for name in _DEFAULTS:
