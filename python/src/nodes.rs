@@ -7,15 +7,16 @@ use crate::module::Module;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
 use relayc_base::diag::has_errors;
 use relayc_check::infer;
-use relayc_driver::optimise::{self, PassPlan, Target};
+use relayc_driver::optimise::{self, PassPlan, Step, Target};
 use relayc_driver::show::Options;
 use relayc_driver::{Phase, Program, ReadOptions, check_text_as};
 use relayc_ir::print::{HEADER, print};
 use relayc_ir::{self as ir, Root};
 use relayc_ops as ops;
+use relayc_passes::Arg;
 
 /// The functions of a module and its data types.
 type Parts<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>);
@@ -74,19 +75,49 @@ pub(crate) fn infer_module<'py>(module: &Bound<'py, PyAny>) -> PyResult<Parts<'p
     write::module(module.py(), &read.module, &read.known)
 }
 
-/// Runs a pass of `relayc passes` on a module. Errors: KeyError for a name that no pass has.
+/// Runs a pass of `relayc passes` on a module. Options are arguments of the pass by name; those that it does not declare are those of
+/// TVM's pass that mean nothing here.
+///
+/// Errors: RelayError for a name that no pass has, for an option of the wrong kind, and for a program that the pass cannot rewrite.
 #[pyfunction]
-#[pyo3(signature = (module, name, _options=None))]
+#[pyo3(signature = (module, name, options=None))]
 pub(crate) fn run_pass<'py>(
     module: &Bound<'py, PyAny>,
     name: &str,
-    _options: Option<&Bound<'py, PyDict>>,
+    options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Parts<'py>> {
-    let mut how = PassPlan::named([name], Target::V3).map_err(pyo3::exceptions::PyKeyError::new_err)?;
-    how.entry = None;
+    let declared = |option: &str| {
+        optimise::all().iter().any(|pass| pass.name == name && pass.params.iter().any(|param| param.name == option))
+    };
+    let mut args = vec![];
+    for (option, value) in options.into_iter().flatten() {
+        let option: String = option.extract()?;
+        if declared(&option) {
+            args.push((option, argument(&value)?));
+        }
+    }
+    let step = Step::new(name, args).map_err(|error| crate::error::said(*error))?;
     let mut read = typed(module)?;
-    optimise::optimise(&mut read.module, &how, &mut ()).map_err(crate::error::said)?;
+    optimise::optimise(&mut read.module, &PassPlan::requested(vec![step], Target::V3), &mut ()).map_err(crate::error::said)?;
     write::module(module.py(), &read.module, &read.known)
+}
+
+/// A value of Python as the argument of a pass: words, lists of them, and lists by name.
+fn argument(value: &Bound<'_, PyAny>) -> PyResult<Arg> {
+    if let Ok(value) = value.cast::<PyBool>() {
+        return Ok(Arg::Word(value.is_true().to_string()));
+    }
+    if let Ok(entries) = value.cast::<PyDict>() {
+        return entries
+            .iter()
+            .map(|(name, value)| Ok((name.extract()?, argument(&value)?)))
+            .collect::<PyResult<_>>()
+            .map(Arg::Map);
+    }
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        return value.try_iter()?.map(|item| argument(&item?)).collect::<PyResult<_>>().map(Arg::List);
+    }
+    Ok(Arg::Word(value.str()?.extract()?))
 }
 
 /// The module of the native side, typed.

@@ -1,7 +1,7 @@
 //! Nodes to the IR.
 
 use super::tensors::tensor_of;
-use super::types::{TypeReader, kind};
+use super::types::{TypeReader, endless, kind, text, unsteady};
 use super::{Known, address, values};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -12,11 +12,11 @@ use relayc_check::resolve::attr_value;
 use relayc_ir::attrs::{AttrSchema, OpTable};
 use relayc_ir::types::{Dim, Ty};
 use relayc_ir::{
-    Adt, AttrNames, AttrValue, Attrs, AttrsId, Clause, ConstId, Ctor, CtorId, ExprId, ExprKind, Func, FuncId, Global, GlobalId, Kind,
-    Module, Operand, PatId, PatKind, Root, VarId,
+    Adt, AttrNames, AttrValue, Attrs, AttrsId, Clause, ConstId, Ctor, CtorId, ExprId, ExprKind, Func, FuncId, Global, GlobalId,
+    Kind, Module, Operand, PatId, PatKind, Root, VarId,
 };
 use relayc_ops as ops;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A module of the IR, and the nodes that it was read from.
 pub(crate) struct Read {
@@ -75,16 +75,17 @@ impl<'py> Reader<'py> {
             .try_iter()?
             .map(|item| item?.extract())
             .collect::<PyResult<_>>()?;
-        let mut bodies = vec![];
         for (var, function) in &items {
+            // The IR has no expression in two functions: what they share is read for each.
+            self.exprs.clear();
+            self.vars.clear();
+            self.funcs.clear();
             let id = self.global(var)?;
             let func = self.head(function)?;
             self.module.globals[id].func = func;
             self.known.functions.insert(self.module.globals[id].name.to_string(), function.clone().unbind());
-            bodies.push((func, function));
-        }
-        for (func, function) in bodies {
-            self.finish(func, function)?;
+            let body = function.getattr(intern!(self.py, "body"))?;
+            self.module.funcs[func].body = self.expr(&body)?;
         }
         let undefined = self.module.globals.iter().find(|global| !self.known.functions.contains_key(&*global.name));
         match undefined {
@@ -98,7 +99,7 @@ impl<'py> Reader<'py> {
 
     /// The global variable; one without a function has an empty one for the time being.
     fn global(&mut self, var: &Bound<'py, PyAny>) -> PyResult<GlobalId> {
-        let name = var.getattr(intern!(self.py, "name_hint"))?.to_string();
+        let name = text(var, intern!(self.py, "name_hint"))?;
         if let Some(&known) = self.globals.get(&name) {
             return Ok(known);
         }
@@ -123,14 +124,14 @@ impl<'py> Reader<'py> {
         let all: Vec<Bound<'py, PyAny>> = values.try_iter()?.collect::<PyResult<_>>()?;
         for data in &all {
             let header = data.getattr(intern!(self.py, "header"))?;
-            let name = header.getattr(intern!(self.py, "name_hint"))?.to_string();
+            let name = text(&header, intern!(self.py, "name_hint"))?;
             let id = self.adt(&name);
             self.known.adts.insert(id, data.clone().unbind());
             self.known.headers.insert(name, header.unbind());
         }
         for data in &all {
-            let name = data.getattr(intern!(self.py, "header"))?.getattr(intern!(self.py, "name_hint"))?.to_string();
-            let id = self.adts[&name];
+            let name = text(&data.getattr(intern!(self.py, "header"))?, intern!(self.py, "name_hint"))?;
+            let id = self.adt(&name);
             let params = data.getattr(intern!(self.py, "type_vars"))?;
             let params = params.try_iter()?.map(|param| self.ty(&param?)).collect::<PyResult<Vec<_>>>()?;
             self.module.adts[id].params = params;
@@ -153,8 +154,8 @@ impl<'py> Reader<'py> {
         if let Some(&known) = self.ctors.get(&address(ctor)) {
             return Ok(known);
         }
-        let name = ctor.getattr(intern!(self.py, "name_hint"))?.to_string();
-        let of = ctor.getattr(intern!(self.py, "belong_to"))?.getattr(intern!(self.py, "name_hint"))?.to_string();
+        let name = text(ctor, intern!(self.py, "name_hint"))?;
+        let of = text(&ctor.getattr(intern!(self.py, "belong_to"))?, intern!(self.py, "name_hint"))?;
         let adt = self.adt(&of);
         let inputs = ctor.getattr(intern!(self.py, "inputs"))?;
         let inputs = inputs.try_iter()?.map(|input| self.ty(&input?)).collect::<PyResult<Vec<_>>>()?;
@@ -191,7 +192,7 @@ impl<'py> Reader<'py> {
             Ok(tensor) if !tensor.is_none() => tensor.extract::<PyRef<'_, super::tensors::NativeTensor>>()?.tensor.clone(),
             _ => {
                 let data = constant.getattr(intern!(py, "data"))?;
-                let dtype = data.getattr(intern!(py, "dtype"))?.to_string();
+                let dtype = text(&data, intern!(py, "dtype"))?;
                 tensor_of(&data.getattr(intern!(py, "_array"))?, Some(&dtype))?
             }
         };
@@ -205,7 +206,7 @@ impl<'py> Reader<'py> {
         if let Some(&known) = self.vars.get(&address(var)) {
             return Ok(known);
         }
-        let name = var.getattr(intern!(self.py, "name_hint"))?.to_string();
+        let name = text(var, intern!(self.py, "name_hint"))?;
         let ty = self.optional_ty(&var.getattr(intern!(self.py, "type_annotation"))?)?;
         let checked = self.optional_ty(&var.getattr(intern!(self.py, "_checked_type_"))?)?;
         let id = self.module.var(&name, ty, Span::NONE);
@@ -223,6 +224,7 @@ impl<'py> Reader<'py> {
     /// Reads everything below an expression, and the expression.
     fn walk(&mut self, root: &Bound<'py, PyAny>) -> PyResult<()> {
         let mut steps = vec![Step::Enter(root.clone())];
+        let mut open = FxHashSet::default();
         while let Some(step) = steps.pop() {
             match step {
                 Step::Enter(node) => {
@@ -233,6 +235,9 @@ impl<'py> Reader<'py> {
                     if let Some(children) = children {
                         if &*kind(&node)? == "Function" {
                             self.head(&node)?;
+                        }
+                        if !open.insert(address(&node)) {
+                            return Err(endless(&node));
                         }
                         steps.push(Step::Leave(node));
                         steps.extend(children.into_iter().rev().map(Step::Enter));
@@ -260,7 +265,7 @@ impl<'py> Reader<'py> {
             "GlobalVar" => ExprKind::Global(self.global(node)?),
             "Constructor" => ExprKind::Ctor(self.constructor(node)?),
             "Op" => {
-                let name = node.getattr(intern!(self.py, "name"))?.to_string();
+                let name = text(node, intern!(self.py, "name"))?;
                 match ops::table().find(&name) {
                     Some(op) => ExprKind::Op(op),
                     None => return Err(PyValueError::new_err(format!("relayc has no operator `{name}`"))),
@@ -360,6 +365,7 @@ impl<'py> Reader<'py> {
     fn pattern(&mut self, root: &Bound<'py, PyAny>) -> PyResult<PatId> {
         let py = self.py;
         let mut done: FxHashMap<usize, PatId> = FxHashMap::default();
+        let mut open = FxHashSet::default();
         let mut stack = vec![(root.clone(), false)];
         while let Some((pat, visited)) = stack.pop() {
             let parts: Vec<Bound<'py, PyAny>> = match &*kind(&pat)? {
@@ -368,12 +374,16 @@ impl<'py> Reader<'py> {
                 }
                 _ => vec![],
             };
-            if !visited && !parts.is_empty() {
+            if !visited && !parts.is_empty() && !done.contains_key(&address(&pat)) {
+                if !open.insert(address(&pat)) {
+                    return Err(endless(&pat));
+                }
                 stack.push((pat, true));
                 stack.extend(parts.into_iter().map(|part| (part, false)));
                 continue;
             }
-            let parts: Vec<PatId> = parts.iter().map(|part| done[&address(part)]).collect();
+            let of = |part| done.get(&address(part)).copied().ok_or_else(|| unsteady(part));
+            let parts = parts.iter().map(of).collect::<PyResult<Vec<PatId>>>()?;
             let kind = match &*kind(&pat)? {
                 "PatternWildcard" => PatKind::Wildcard,
                 "PatternVar" => PatKind::Var(self.var(&pat.getattr(intern!(py, "var"))?)?),
@@ -386,7 +396,7 @@ impl<'py> Reader<'py> {
             };
             done.insert(address(&pat), self.module.pats.push(relayc_ir::Pat { span: Span::NONE, kind }));
         }
-        Ok(done[&address(root)])
+        done.get(&address(root)).copied().ok_or_else(|| unsteady(root))
     }
 
     /// A function without its body.
@@ -409,13 +419,6 @@ impl<'py> Reader<'py> {
         let id = self.module.funcs.push(func);
         self.funcs.insert(address(node), id);
         Ok(id)
-    }
-
-    /// Reads the body of a function of the module.
-    fn finish(&mut self, func: FuncId, node: &Bound<'py, PyAny>) -> PyResult<()> {
-        let body = node.getattr(intern!(self.py, "body"))?;
-        self.module.funcs[func].body = self.expr(&body)?;
-        Ok(())
     }
 
     fn func_attrs(&mut self, attrs: &Bound<'py, PyAny>) -> PyResult<Vec<(Box<str>, AttrValue)>> {
@@ -458,6 +461,8 @@ impl<'py> Reader<'py> {
             values.push(match given.get(field.name) {
                 // It repeats an operand, so it says nothing new unless it is a constant.
                 Some(value) if field.kind == Kind::Expr && kind(value).is_ok_and(|kind| kind != "Constant") => AttrValue::None,
+                // Devices and functions of Python change no result here; they stay with the attributes, which a pass keeps whole.
+                Some(value) if matches!(field.kind, Kind::ObjectOf(_)) && !value.is_none() => AttrValue::None,
                 Some(value) => {
                     let raw = values::raw(self, value).map_err(|error| {
                         PyTypeError::new_err(format!("`{op}`: attribute `{}`: {}", field.name, error.value(self.py)))
@@ -485,7 +490,7 @@ impl<'py> Reader<'py> {
         if items.is_empty() {
             return Ok(None);
         }
-        let type_key = attrs.getattr(intern!(self.py, "type_key"))?.to_string();
+        let type_key = text(attrs, intern!(self.py, "type_key"))?;
         let values = items.iter().map(|(_, value)| values::raw(self, value)).collect::<PyResult<_>>()?;
         let names = items.into_iter().map(|(name, _)| name.into()).collect();
         let id = self.module.attrs.push(Attrs { values, spans: Box::default() });

@@ -2,12 +2,12 @@
 
 use super::classes::Classes;
 use super::{Known, address};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyList, PyString, PyTuple};
 use relayc_ir::types::{DType, Dim, SymbolId, SymbolKind, SymbolOp, Ty, TyData, Types, VarRef};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Reads types; each type node is read once.
 #[derive(Default)]
@@ -23,12 +23,16 @@ pub(super) struct TypeReader {
 impl TypeReader {
     pub(super) fn ty(&mut self, root: &Bound<'_, PyAny>, types: &mut Types, known: &mut Known) -> PyResult<Ty> {
         let mut stack = vec![(root.clone(), false)];
+        let mut open = FxHashSet::default();
         while let Some((ty, done)) = stack.pop() {
             if self.read.contains_key(&address(&ty)) {
                 continue;
             }
             let children = children(&ty)?;
             if !done && children.iter().any(|child| !self.read.contains_key(&address(child))) {
+                if !open.insert(address(&ty)) {
+                    return Err(endless(&ty));
+                }
                 stack.push((ty, true));
                 stack.extend(children.into_iter().map(|child| (child, false)));
                 continue;
@@ -37,15 +41,15 @@ impl TypeReader {
             self.read.insert(address(&ty), new);
             self.alive.push(ty.unbind());
         }
-        Ok(self.read[&address(root)])
+        self.of(root)
     }
 
-    fn of(&self, ty: &Bound<'_, PyAny>) -> Ty {
-        self.read[&address(ty)]
+    fn of(&self, ty: &Bound<'_, PyAny>) -> PyResult<Ty> {
+        self.read.get(&address(ty)).copied().ok_or_else(|| unsteady(ty))
     }
 
     fn all(&self, list: &Bound<'_, PyAny>) -> PyResult<Box<[Ty]>> {
-        list.try_iter()?.map(|ty| Ok(self.of(&ty?))).collect()
+        list.try_iter()?.map(|ty| self.of(&ty?)).collect()
     }
 
     /// A type whose children are read.
@@ -55,7 +59,7 @@ impl TypeReader {
             "TensorType" => {
                 let shape = ty.getattr(intern!(py, "shape"))?;
                 let shape = shape.try_iter()?.map(|dim| self.dim(&dim?, types, known)).collect::<PyResult<_>>()?;
-                let dtype = ty.getattr(intern!(py, "dtype"))?.to_string();
+                let dtype = text(ty, intern!(py, "dtype"))?;
                 let dtype = DType::parse(&dtype).ok_or_else(|| PyTypeError::new_err(format!("there is no dtype `{dtype}`")))?;
                 TyData::Tensor { shape, dtype }
             }
@@ -63,14 +67,14 @@ impl TypeReader {
             "FuncType" => TyData::Fn {
                 type_params: self.all(&ty.getattr(intern!(py, "type_params"))?)?,
                 params: self.all(&ty.getattr(intern!(py, "arg_types"))?)?,
-                ret: self.of(&ty.getattr(intern!(py, "ret_type"))?),
+                ret: self.of(&ty.getattr(intern!(py, "ret_type"))?)?,
             },
-            "RefType" => TyData::Ref(self.of(&ty.getattr(intern!(py, "value"))?)),
+            "RefType" => TyData::Ref(self.of(&ty.getattr(intern!(py, "value"))?)?),
             "TypeVar" => {
                 let id = self.n_params;
                 self.n_params += 1;
                 known.params.insert(id, ty.clone().unbind());
-                TyData::Param { id, name: ty.getattr(intern!(py, "name_hint"))?.to_string().into() }
+                TyData::Param { id, name: text(ty, intern!(py, "name_hint"))?.into() }
             }
             "GlobalTypeVar" => TyData::Adt { name: header(ty, known)?, args: Box::new([]) },
             "TypeCall" => {
@@ -90,7 +94,7 @@ impl TypeReader {
         }
         Ok(match &*kind(dim)? {
             "IntImm" => {
-                let wide = dim.getattr(intern!(py, "dtype"))?.to_string() == "int64";
+                let wide = text(dim, intern!(py, "dtype"))? == "int64";
                 Dim::Known { value: dim.getattr(intern!(py, "value"))?.extract()?, wide }
             }
             "tir.Any" => Dim::Any,
@@ -103,6 +107,7 @@ impl TypeReader {
 
     fn symbol(&mut self, root: &Bound<'_, PyAny>, types: &mut Types, known: &mut Known) -> PyResult<SymbolId> {
         let mut stack = vec![(root.clone(), false)];
+        let mut open = FxHashSet::default();
         while let Some((node, done)) = stack.pop() {
             if self.symbols.contains_key(&address(&node)) {
                 continue;
@@ -115,28 +120,35 @@ impl TypeReader {
                 _ => vec![],
             };
             if !done && parts.iter().any(|part| !self.symbols.contains_key(&address(part))) {
+                if !open.insert(address(&node)) {
+                    return Err(endless(&node));
+                }
                 stack.push((node, true));
                 stack.extend(parts.into_iter().map(|part| (part, false)));
                 continue;
             }
-            let parts: Vec<SymbolId> = parts.iter().map(|part| self.symbols[&address(part)]).collect();
+            let parts = parts.iter().map(|part| self.symbol_of(part)).collect::<PyResult<Vec<_>>>()?;
             let id = self.symbol_node(&node, &parts, types)?;
             self.symbols.insert(address(&node), id);
             known.symbols.insert(id, node.clone().unbind());
             self.alive.push(node.unbind());
         }
-        Ok(self.symbols[&address(root)])
+        self.symbol_of(root)
+    }
+
+    fn symbol_of(&self, node: &Bound<'_, PyAny>) -> PyResult<SymbolId> {
+        self.symbols.get(&address(node)).copied().ok_or_else(|| unsteady(node))
     }
 
     fn symbol_node(&mut self, node: &Bound<'_, PyAny>, parts: &[SymbolId], types: &mut Types) -> PyResult<SymbolId> {
         let py = node.py();
-        let dtype = node.getattr(intern!(py, "dtype"))?.to_string();
+        let dtype = text(node, intern!(py, "dtype"))?;
         let dtype = DType::parse(&dtype).ok_or_else(|| PyTypeError::new_err(format!("there is no dtype `{dtype}`")))?;
         let kind = match &*kind(node)? {
             key @ ("tir.Var" | "tir.SizeVar") => {
                 let index = self.n_symbols;
                 self.n_symbols += 1;
-                let name = node.getattr(intern!(py, "name"))?.to_string();
+                let name = text(node, intern!(py, "name"))?;
                 return Ok(types.symbols.var(&name, dtype, VarRef::Entry { is_size: key == "tir.SizeVar", index }));
             }
             "IntImm" => SymbolKind::Int { value: node.getattr(intern!(py, "value"))?.extract()?, dtype },
@@ -144,7 +156,7 @@ impl TypeReader {
             "tir.Any" => SymbolKind::Any,
             "tir.Cast" => SymbolKind::Cast { value: parts[0], dtype },
             "tir.Call" => {
-                let op = node.getattr(intern!(py, "op"))?.getattr(intern!(py, "name"))?.to_string();
+                let op = text(&node.getattr(intern!(py, "op"))?, intern!(py, "name"))?;
                 SymbolKind::Call { op: op.into(), args: parts.into(), dtype }
             }
             key => match operation(key) {
@@ -161,7 +173,7 @@ fn operation(key: &str) -> Option<SymbolOp> {
 }
 
 fn header(ty: &Bound<'_, PyAny>, known: &mut Known) -> PyResult<Box<str>> {
-    let name = ty.getattr(intern!(ty.py(), "name_hint"))?.to_string();
+    let name = text(ty, intern!(ty.py(), "name_hint"))?;
     known.headers.entry(name.clone()).or_insert_with(|| ty.clone().unbind());
     Ok(name.into())
 }
@@ -169,7 +181,7 @@ fn header(ty: &Bound<'_, PyAny>, known: &mut Known) -> PyResult<Box<str>> {
 fn children<'py>(ty: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let py = ty.py();
     let mut all = vec![];
-    let mut list = |name: &Bound<'py, pyo3::types::PyString>| -> PyResult<()> {
+    let mut list = |name: &Bound<'py, PyString>| -> PyResult<()> {
         for item in ty.getattr(name)?.try_iter()? {
             all.push(item?);
         }
@@ -192,9 +204,40 @@ fn children<'py>(ty: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
 /// What kind of node an object is. Errors: TypeError for an object that is no node.
 pub(super) fn kind(node: &Bound<'_, PyAny>) -> PyResult<String> {
     match node.getattr(intern!(node.py(), "_kind")) {
-        Ok(kind) if !kind.is_none() => Ok(kind.to_string()),
+        Ok(kind) if kind.is_instance_of::<PyString>() => kind.extract(),
         _ => Err(PyTypeError::new_err(format!("expected a node of Relay, found {}", node.get_type().qualname()?))),
     }
+}
+
+/// An attribute of a node that is text, as strings are and NumPy's and TVM's element types. Errors: TypeError for a node, whose text
+/// is that of a program.
+pub(super) fn text(node: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<String> {
+    let value = node.getattr(name)?;
+    match value.cast::<PyString>() {
+        Ok(text) => text.extract(),
+        Err(_) if kind(&value).is_err() => value.str()?.extract(),
+        Err(_) => Err(PyTypeError::new_err(format!(
+            "`{name}` of a `{}`: expected text, found a `{}`",
+            kind(node).unwrap_or_default(),
+            kind(&value)?
+        ))),
+    }
+}
+
+/// The error for a node with a part that is new, or has another address, whenever it is asked for.
+pub(super) fn unsteady(node: &Bound<'_, PyAny>) -> PyErr {
+    PyTypeError::new_err(format!(
+        "the parts of a `{}` change while it is read: give lists or tuples of nodes",
+        kind(node).unwrap_or_default()
+    ))
+}
+
+/// The error for a node that is a part of itself.
+pub(super) fn endless(node: &Bound<'_, PyAny>) -> PyErr {
+    PyValueError::new_err(format!(
+        "a `{}` is a part of itself: a program is a graph without cycles",
+        kind(node).unwrap_or_default()
+    ))
 }
 
 /// Writes types; each type is made once.

@@ -2,7 +2,7 @@
 
 use super::classes::Classes;
 use super::read::Reader;
-use super::types::{TypeWriter, kind};
+use super::types::{TypeWriter, kind, text};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -10,8 +10,15 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
 use relayc_ir::types::Dim;
 use relayc_ir::{AttrValue, Kind};
 
+/// How deep lists nest in attributes. No operator has deeper ones.
+const MAX_DEPTH: usize = 32;
+
 /// A value as it would be read from text, before its field gives it a kind.
 pub(super) fn raw(reader: &mut Reader<'_>, value: &Bound<'_, PyAny>) -> PyResult<AttrValue> {
+    raw_at(reader, value, MAX_DEPTH)
+}
+
+fn raw_at(reader: &mut Reader<'_>, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<AttrValue> {
     if value.is_none() {
         return Ok(AttrValue::None);
     }
@@ -28,7 +35,10 @@ pub(super) fn raw(reader: &mut Reader<'_>, value: &Bound<'_, PyAny>) -> PyResult
         return Ok(AttrValue::str(&text.to_cow()?));
     }
     if value.is_instance_of::<PyTuple>() || value.is_instance_of::<PyList>() {
-        let items = value.try_iter()?.map(|item| raw(reader, &item?)).collect::<PyResult<Vec<_>>>()?;
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(PyTypeError::new_err(format!("lists nest more than {MAX_DEPTH} deep")));
+        };
+        let items = value.try_iter()?.map(|item| raw_at(reader, &item?, depth)).collect::<PyResult<Vec<_>>>()?;
         return Ok(AttrValue::List(items.into()));
     }
     if let Ok(kind) = kind(value) {
@@ -54,7 +64,7 @@ fn int(value: i64) -> AttrValue {
 fn node(reader: &mut Reader<'_>, value: &Bound<'_, PyAny>, kind: &str) -> PyResult<AttrValue> {
     let py = value.py();
     let bits = |value: &Bound<'_, PyAny>| -> PyResult<(String, u8)> {
-        let dtype = value.getattr(intern!(py, "dtype"))?.to_string();
+        let dtype = text(value, intern!(py, "dtype"))?;
         let digits: String = dtype.chars().filter(char::is_ascii_digit).collect();
         let bits = digits.parse().unwrap_or(32);
         Ok((dtype, bits))
@@ -66,7 +76,7 @@ fn node(reader: &mut Reader<'_>, value: &Bound<'_, PyAny>, kind: &str) -> PyResu
             Ok(if dtype == "bool" { AttrValue::Bool(value != 0) } else { AttrValue::Int { value, bits } })
         }
         "FloatImm" => Ok(AttrValue::Float { value: value.getattr(intern!(py, "value"))?.extract()?, bits: bits(value)?.1 }),
-        "StringImm" => Ok(AttrValue::str(&value.getattr(intern!(py, "value"))?.to_string())),
+        "StringImm" => Ok(AttrValue::str(&text(value, intern!(py, "value"))?)),
         "Constant" => {
             let id = reader.constant(value)?;
             Ok(AttrValue::Const(id, reader.module.consts[id].clone()))

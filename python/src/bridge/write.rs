@@ -11,7 +11,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use relayc_ir::attrs::OpTable;
-use relayc_ir::types::Ty;
+use relayc_ir::types::{Ty, TyData};
 use relayc_ir::{
     AdtId, AttrsId, Clauses, ConstId, CtorId, ExprId, ExprKind, FuncId, GlobalId, Module, Operands, PatId, PatKind, VarId,
 };
@@ -191,24 +191,50 @@ impl<'a, 'py> Writer<'a, 'py> {
 
     fn call(&mut self, expr: ExprId, callee: ExprId, args: Operands, attrs: Option<AttrsId>) -> PyResult<Bound<'py, PyAny>> {
         let node = self.call_node(expr, callee, args, attrs)?;
-        if let ExprKind::Op(_) = self.module.exprs[callee].kind {
-            self.annotate_operands(&node, args)?;
+        let known = |&ty: &Ty| ty != Ty::ERROR && !self.module.types.has_hole(ty);
+        let types: Vec<Ty> = self.module.items(args).iter().map(|item| self.module.ty(item.expr)).collect();
+        if types.iter().all(known)
+            && let Some(types) = self.type_args(callee, types)
+        {
+            let types = types.into_iter().map(|ty| self.types.ty(ty)).collect::<PyResult<Vec<_>>>()?;
+            node.setattr(intern!(self.py, "type_args"), self.classes.array.bind(self.py).call1((types,))?)?;
         }
         Ok(node)
     }
 
-    /// Gives a call of an operator the types of its operands as type arguments (`src/relay/transforms/type_infer.cc`).
-    fn annotate_operands(&mut self, node: &Bound<'py, PyAny>, args: Operands) -> PyResult<()> {
-        let mut types = vec![];
-        for item in self.module.items(args) {
-            let ty = self.module.ty(item.expr);
-            if ty == Ty::ERROR || self.module.types.has_hole(ty) {
-                return Ok(());
+    /// The type arguments of a call with operands of these types: of an operator these types, of another function what its type
+    /// parameters stand for (`src/relay/transforms/type_infer.cc`). `None` for a function without type parameters.
+    fn type_args(&self, callee: ExprId, operands: Vec<Ty>) -> Option<Vec<Ty>> {
+        let module = self.module;
+        let fn_type = |ty: Ty| match module.types.data(ty) {
+            TyData::Fn { type_params, params, .. } => (type_params.to_vec(), params.to_vec()),
+            _ => (vec![], vec![]),
+        };
+        let (type_params, params) = match module.exprs[callee].kind {
+            ExprKind::Op(_) => return Some(operands),
+            ExprKind::Ctor(ctor) => fn_type(module.ctors[ctor].ty),
+            ExprKind::Global(global) => {
+                let func = &module.funcs[module.globals[global].func];
+                (func.type_params.clone(), func.params.iter().map(|&param| module.vars[param].ty.unwrap_or(Ty::ERROR)).collect())
             }
-            types.push(self.types.ty(ty)?);
+            _ => fn_type(module.ty(callee)),
+        };
+        if type_params.is_empty() {
+            return None;
         }
-        let array = self.classes.array.bind(self.py).call1((types,))?;
-        node.setattr(intern!(self.py, "type_args"), array)
+        let mut stands_for: FxHashMap<Ty, Ty> = FxHashMap::default();
+        let mut pairs: Vec<(Ty, Ty)> = params.into_iter().zip(operands).collect();
+        while let Some((param, operand)) = pairs.pop() {
+            if type_params.contains(&param) {
+                stands_for.entry(param).or_insert(operand);
+            } else if param != operand {
+                let (mut inside, mut given) = (vec![], vec![]);
+                module.types.children(param, &mut inside);
+                module.types.children(operand, &mut given);
+                pairs.extend(inside.into_iter().zip(given));
+            }
+        }
+        type_params.iter().map(|param| stands_for.get(param).copied()).collect()
     }
 
     fn call_node(&mut self, expr: ExprId, callee: ExprId, args: Operands, attrs: Option<AttrsId>) -> PyResult<Bound<'py, PyAny>> {
