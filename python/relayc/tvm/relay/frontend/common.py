@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import numpy as np
 
 from ... import error
-from ...ir import IRModule
+from ...ir import GlobalVar, IRModule, Op
 from ...ir.base import SourceName, Span
 from ...ir.transform import PassContext
 from ...runtime import ndarray as nd
@@ -109,13 +109,11 @@ def new_var(name_hint: str, type_annotation: Any = None, shape: Any = None, dtyp
 
 def get_relay_op(op_name: str) -> Callable[..., Any]:
     """The operator's function of this name, such as `nn.relu` or `relu`. Raises OpNotImplemented if there is none."""
-    if "." in op_name:
-        found: Any = _op
-        for part in op_name.split("."):
-            found = getattr(found, part, None)
-    else:
-        places = (_op, _op.nn, _op.image, _op.vision, _op.contrib)
-        found = next((getattr(place, op_name) for place in places if hasattr(place, op_name)), None)
+    *path, name = op_name.split(".")
+    places = [_op] if path else [_op, _op.nn, _op.image, _op.vision, _op.contrib]
+    for part in path:
+        places = [vars(place)[part] for place in places if part in vars(place)]
+    found = next((vars(place)[name] for place in places if name in vars(place)), None)
     if found is None:
         raise error.OpNotImplemented(f"Unable to map op_name {op_name} to relay")
     return found
@@ -152,7 +150,7 @@ def _filled(sym: Any, span: Span) -> Any:
 
     def tagged(expr: Any) -> Any:
         # Operators and global functions are shared by all calls.
-        is_shared = isinstance(expr, (_op.Op, _expr.GlobalVar))
+        is_shared = isinstance(expr, (Op, GlobalVar))
         return expr if is_shared or getattr(expr, "span", None) is not None else None
 
     return mutate(sym, tagged, lambda pre, post, memo: _expr.with_fields(post, span=span))
