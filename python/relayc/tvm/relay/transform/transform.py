@@ -415,8 +415,11 @@ def FirstOrderGradient() -> Pass:
 
 
 def Defunctionalization(func: Any, mod: Any) -> Any:
-    """A function without function values; adds what it needs to `mod`."""
-    return _on_function(module_native("Defunctionalization", 0, "defunctionalization"), func, mod, True)
+    """A function of `mod` without function values; adds what it needs to the module."""
+    for var, own in mod.functions.items():
+        if own is func:
+            func = var
+    return _on_function(module_native("Defunctionalization", 0, "defunctionalization"), func, mod)
 
 
 def to_cps(func: Any, mod: Any = None) -> Any:
@@ -426,11 +429,16 @@ def to_cps(func: Any, mod: Any = None) -> Any:
 
 def un_cps(func: Any) -> Any:
     """A function of `to_cps` without its continuation."""
-    return _on_function(module_native("UnCPS", 1, "un-cps"), func, None)
+    from ._cps import un_cps as run
+
+    return run(func)
 
 
-def _on_function(step: Any, func: Any, mod: Any, update: bool = False) -> Any:
-    """A native pass over one function of a module, whose name it gets as `function`."""
+def _on_function(step: Any, func: Any, mod: Any) -> Any:
+    """A native pass over one function of a module, whose name it gets as `function`.
+
+    The functions and types that the pass adds are added to `mod`.
+    """
     from ...ir.module import IRModule
     from ..expr import GlobalVar
 
@@ -442,11 +450,12 @@ def _on_function(step: Any, func: Any, mod: Any, update: bool = False) -> Any:
         module[GlobalVar(name)] = func
     step.options = {"function": name}
     result = step(module)
-    found = result[name]
-    if update:
-        mod.update(IRModule({v: f for v, f in result.functions.items() if v.name_hint != name},
-                            result.type_definitions))
-    return found
+    if mod is not None:
+        functions = {v: f for v, f in result.functions.items() if v.name_hint not in module}
+        known = {var.name_hint for var in module.type_definitions.keys()}
+        types = {v: t for v, t in result.type_definitions.items() if v.name_hint not in known}
+        mod.update(IRModule._from_nodes(functions, types, None))
+    return result[name]
 
 
 def SimplifyExpr() -> Pass:
