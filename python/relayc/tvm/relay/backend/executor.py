@@ -39,7 +39,7 @@ class Configured(Object):
                 raise TVMError(f'Attribute "{option}" is not available on this {self._what}')
             wanted = str if known[option][0] == "runtime.String" else int
             if not isinstance(value, (wanted, bool) if wanted is int else wanted):
-                found = type(value).__name__
+                found = {str: "runtime.String", int: "IntImm", bool: "IntImm"}.get(type(value), type(value).__name__)
                 raise TVMError(f'Attribute "{option}" should have type "{known[option][0]}" but instead found "{found}"')
             self._attrs[option] = int(value) if wanted is int else value
 
