@@ -9,6 +9,9 @@ use pyo3::types::{PyList, PyString, PyTuple};
 use relayc_ir::types::{DType, Dim, SymbolId, SymbolKind, SymbolOp, Ty, TyData, Types, VarRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// The mark of a variable that is a named size of the text, with rules of its own (`Dim::is_named`).
+const NAMED: &str = "_is_named_size";
+
 /// Reads types; each type node is read once.
 #[derive(Default)]
 pub(super) struct TypeReader {
@@ -146,9 +149,12 @@ impl TypeReader {
         let dtype = DType::parse(&dtype).ok_or_else(|| PyTypeError::new_err(format!("there is no dtype `{dtype}`")))?;
         let kind = match &*kind(node)? {
             key @ ("tir.Var" | "tir.SizeVar") => {
+                let name = text(node, intern!(py, "name"))?;
+                if node.hasattr(intern!(py, NAMED))? {
+                    return Ok(types.symbols.named(&name));
+                }
                 let index = self.n_symbols;
                 self.n_symbols += 1;
-                let name = text(node, intern!(py, "name"))?;
                 return Ok(types.symbols.var(&name, dtype, VarRef::Entry { is_size: key == "tir.SizeVar", index }));
             }
             "IntImm" => SymbolKind::Int { value: node.getattr(intern!(py, "value"))?.extract()?, dtype },
@@ -368,7 +374,11 @@ impl<'a, 'py> TypeWriter<'a, 'py> {
         match self.types.symbols.kind(id) {
             SymbolKind::Var { name, dtype, is_size } => {
                 let class = if *is_size { &classes.size_var } else { &classes.dim_var };
-                class.bind(py).call1((&**name, dtype.to_string()))
+                let node = class.bind(py).call1((&**name, dtype.to_string()))?;
+                if self.types.symbols.name_of(self.types.symbols.dim(id)).is_some() {
+                    node.setattr(intern!(py, NAMED), true)?;
+                }
+                Ok(node)
             }
             SymbolKind::Int { value, dtype } => classes.int_imm.bind(py).call1((dtype.to_string(), *value)),
             SymbolKind::Float { value, dtype } => classes.float_imm.bind(py).call1((dtype.to_string(), *value)),
