@@ -7,7 +7,7 @@ const MAX_LINES: usize = 800;
 
 fn rust_files() -> Vec<String> {
     let mut all = vec![];
-    for folder in ["crates", "src", "tests", "benches", "examples"] {
+    for folder in ["crates", "src", "tests", "benches", "examples", "python"] {
         all.extend(files(folder, "rs"));
     }
     all
@@ -17,12 +17,21 @@ fn rust_files() -> Vec<String> {
 fn every_file_says_what_it_is() {
     let silent = |path: &String| !read(path).starts_with("//! ");
     none("files that do not open with `//! `", rust_files().into_iter().filter(silent).collect());
+    let silent = |path: &String| {
+        let text = read(path);
+        let code = text.trim_start_matches("#!/usr/bin/env python3\n");
+        !code.trim().is_empty() && !code.starts_with("\"\"\"") && !code.starts_with("# ")
+    };
+    none("files of Python that do not open with what they are", files("python", "py").into_iter().filter(silent).collect());
 }
 
 #[test]
 fn no_file_is_too_long() {
     let long = |path: &String| read(path).lines().count() > MAX_LINES;
-    none(&format!("files over {MAX_LINES} lines, to be split"), rust_files().into_iter().filter(long).collect());
+    none(
+        &format!("files over {MAX_LINES} lines, to be split"),
+        [rust_files(), files("python", "py")].concat().into_iter().filter(long).collect(),
+    );
 }
 
 #[test]
