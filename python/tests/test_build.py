@@ -224,6 +224,18 @@ def test_open_sizes_on_the_virtual_machine():
         assert evaluate(np.eye(n, 2, dtype="float32")).numpy().tolist() == np.argwhere(np.eye(n, 2)).tolist()
 
 
+def test_the_virtual_machine_takes_other_shapes_where_the_program_has_types():
+    pair = relay.TupleType([relay.TensorType((1,)), relay.TensorType((3,))])
+    tup = relay.var("tup", type_annotation=pair)
+    evaluate = relay.create_executor("vm", tvm.IRModule.from_expr(relay.Function([tup], relay.TupleGetItem(tup, 0)))).evaluate()
+    first = np.arange(4, dtype="float32")
+    assert evaluate((first, B)).numpy().tolist() == first.tolist()
+    x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(3,))
+    added = relay.Function([x, y], relay.concatenate([x, y], axis=0) + relay.const(np.zeros(5, "float32")))
+    with pytest.raises(tvm.TVMError, match=r"expected the shape \(2,\), found \(4,\)"):
+        relay.create_executor("vm", tvm.IRModule.from_expr(added)).evaluate()(first, B)
+
+
 def test_programs_of_the_machine_are_saved(tmp_path):
     executable = relay.vm.compile(network(), "llvm", params={"w": W, "b": B})
     code, library = executable.save()

@@ -75,6 +75,18 @@ def _fitting(value: Any, ty: Any) -> Any:
     return value[0] if isinstance(ty, TensorType) and is_tuple and len(value) == 1 else value
 
 
+def _type_of(value: Any, ty: Any) -> Any:
+    """The type of an argument, where its shape differs from the parameter's."""
+    from ..ir.tensor_type import TensorType
+    from ..ir.type import TupleType
+
+    if isinstance(ty, TensorType) and isinstance(value, NDArray):
+        return TensorType(value.shape, ty.dtype)
+    if isinstance(ty, TupleType) and isinstance(value, (tuple, container.ADT)):
+        return TupleType([_type_of(field, known) for field, known in zip(value, ty.fields)])
+    return ty
+
+
 class Program:
     """A module of Relay for the machine, with constants that may be given later."""
 
@@ -91,18 +103,43 @@ class Program:
         return [param.name_hint for param in self.mod[name].params if param.name_hint not in self.late]
 
     def run(self, name: str, args: Sequence[Any]) -> Any:
-        """The value of a call."""
+        """The value of a call. Shapes of arguments count, where the program has types with them as well."""
+        params = self.mod[name].params
+        own = [param for param in params if param.name_hint not in self.late]
+        given = [_fitting(value, param.checked_type) for value, param in zip(args, own)]
+        late = [self._late(param.name_hint) for param in params if param.name_hint in self.late]
+        try:
+            return self._runner(self.mod, name, "")(*given, *late)
+        except TVMError as error:
+            types = [_type_of(value, param.checked_type) for value, param in zip(given, own)]
+            if not isinstance(error.__cause__, ValueError):
+                raise
+            try:
+                runner = self._runner(self._at(name, types), name, str(types))
+            except TVMError:
+                raise error from None
+            return runner(*given, *late)
+
+    def _runner(self, mod: Any, name: str, types: str) -> Any:
         from ..relay.backend._evaluator import evaluator
 
-        if name not in self._runners:
-            self._runners[name] = evaluator(
-                self.mod, self.mod.get_global_var(name), values=False, compiled=True, level=self.level
-            )
-        params = [param for param in self.mod[name].params if param.name_hint not in self.late]
-        given = iter([_fitting(value, param.checked_type) for value, param in zip(args, params)])
-        late = [self._late(param.name_hint) for param in self.mod[name].params if param.name_hint in self.late]
-        own = len(self.mod[name].params) - len(late)
-        return self._runners[name](*[next(given) for _ in range(own)], *late)
+        key = f"{name} {types}"
+        if key not in self._runners:
+            self._runners[key] = evaluator(mod, mod.get_global_var(name), values=False, compiled=True, level=self.level)
+        return self._runners[key]
+
+    def _at(self, name: str, types: List[Any]) -> Any:
+        """The module with parameters of other types in a function. Raises RelayError if it has no types then."""
+        from ..relay import expr as relay_expr
+        from ..relay.transform import InferType
+
+        old = self.mod[name]
+        found = iter(types)
+        params = [
+            param if param.name_hint in self.late else relay_expr.Var(param.name_hint, next(found)) for param in old.params
+        ]
+        body = relay_expr.bind(old.body, dict(zip(old.params, params)))
+        return InferType()(self._with(name, params, body, None))
 
     def _late(self, name: str) -> NDArray:
         value = self.late[name]
@@ -112,36 +149,36 @@ class Program:
 
     def split(self, byte_limit: int) -> Dict[str, NDArray]:
         """Moves constants of at least so many bytes out of `main`, to be given later. Returns them by name."""
+        from ..ir._rewrite import rewrite
         from ..relay import expr as relay_expr
-        from ..relay.analysis import free_vars
-        from ..relay.expr_functor import ExprMutator
-        from ..relay.function import Function
 
         found: Dict[str, NDArray] = {}
+        variables: List[Any] = []
 
-        class Mover(ExprMutator):
-            """Puts a parameter in the place of each large constant."""
-
-            def visit_constant(self, const: Any) -> Any:
-                size = const.data._array.nbytes
-                if size < byte_limit:
-                    return const
-                name = f"const_{len(found)}"
-                found[name] = const.data
-                return relay_expr.var(name, shape=const.data.shape, dtype=const.data.dtype)
+        def replaced(node: Any) -> Any:
+            if not isinstance(node, relay_expr.Constant) or node.data._array.nbytes < byte_limit:
+                return None
+            name = f"const_{len(found)}"
+            found[name] = node.data
+            variables.append(relay_expr.var(name, shape=node.data.shape, dtype=node.data.dtype))
+            return variables[-1]
 
         main = self.mod["main"]
-        mover = Mover()
-        body = mover.visit(main.body)
+        body = rewrite(main.body, replaced)
         if found:
-            by_name = {var.name_hint: var for var in free_vars(body) if var.name_hint in found}
-            params = [*main.params, *(by_name[name] for name in found)]
-            changed = type(self.mod)(dict(self.mod.functions.items()), dict(self.mod.type_definitions.items()))
-            changed[changed.get_global_var("main")] = Function(params, body, main.ret_type, main.type_params, main.attrs)
-            self.mod = changed
+            self.mod = self._with("main", [*main.params, *variables], body, main.ret_type)
             self.late = {name: None for name in found}
             self._runners = {}
         return found
+
+    def _with(self, name: str, params: List[Any], body: Any, ret_type: Any) -> Any:
+        """The module with another function in the place of one."""
+        from ..relay.function import Function
+
+        old = self.mod[name]
+        changed = type(self.mod)(dict(self.mod.functions.items()), dict(self.mod.type_definitions.items()))
+        changed[changed.get_global_var(name)] = Function(params, body, ret_type, old.type_params, old.attrs)
+        return changed
 
     def move(self, path: str, byte_limit: int) -> None:
         """As `split`, with the constants in a file."""
