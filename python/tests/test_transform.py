@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, List
 
+import numpy as np
 import pytest
 
 import relayc.tvm as tvm
@@ -453,3 +454,51 @@ def test_quantized_functions_become_tables():
     call = relay.qnn.op.tanh(x, scale, zero, scale, zero)
     mod = transform.InferType()(tvm.IRModule.from_expr(call))
     assert set(relay.analysis.list_op_freqs(relay.qnn.transform.Legalize()(mod))) == {"reinterpret", "take"}
+
+
+def quantized_dense(body: Any = None) -> Any:
+    """quantize(body(dense(dequantize(x), dequantize(w))))"""
+    op, const = relay.qnn.op, relay.const
+    x, w = relay.var("x", shape=(4, 8), dtype="int8"), relay.var("w", shape=(5, 8), dtype="int8")
+    real = relay.nn.dense(
+        op.dequantize(x, const(0.5), const(3)), op.dequantize(w, const(0.25), const(-1)), units=5
+    )
+    real = real if body is None else body(real)
+    call = op.quantize(real, const(2.0), const(7), out_dtype="int8")
+    return transform.InferType()(tvm.IRModule.from_expr(relay.Function([x, w], call)))
+
+
+def test_regions_between_dequantize_and_quantize_compute_integers():
+    mod = quantized_dense(lambda real: relay.nn.relu(relay.add(real, relay.const(1.5))))
+    integer = transform.FakeQuantizationToInteger()(mod)
+    names = {str(name) for name in relay.analysis.list_op_freqs(integer)}
+    assert not names & {"qnn.dequantize", "nn.dense"} and "qnn.dense" in names
+    rng = np.random.default_rng(0)
+    x, w = (rng.integers(-20, 20, shape).astype("int8") for shape in ((4, 8), (5, 8)))
+    a, b = (relay.create_executor("vm", mod=m).evaluate()(x, w).numpy() for m in (mod, integer))
+    assert np.abs(a.astype("int32") - b.astype("int32")).max() <= 1 and len(np.unique(a)) > 5
+
+
+def test_regions_without_a_rule_stay_or_are_an_error():
+    mod = quantized_dense(lambda real: relay.cos(real))
+    assert tvm.ir.structural_equal(transform.FakeQuantizationToInteger()(mod), mod)
+    with pytest.raises(tvm.TVMError, match="no rewrite rule for cos"):
+        transform.FakeQuantizationToInteger(hard_fail=True)(mod)
+    single = transform.FakeQuantizationToInteger(use_qat=True)(mod)["main"].body.args[0].args[0]
+    assert single.op.name == "qnn.dequantize" and single.args[0].op.name == "qnn.dense"
+
+
+def test_rules_for_regions_may_be_registered():
+    seen: List[Any] = []
+
+    def rule(expr: Any, types: Any) -> Any:
+        seen.append(types[expr.args[0]].dtype)
+        return [relay.negative(expr.args[0]), types[expr.args[0]]]
+
+    relay.op.register_fake_quantization_to_integer("cos", rule)
+    try:
+        mod = transform.FakeQuantizationToInteger()(quantized_dense(relay.cos))
+    finally:
+        tvm.ir.Op.get("cos").reset_attr("FTVMFakeQuantizationToInteger")
+    assert seen == ["int32"]
+    assert "negative" in {str(name) for name in relay.analysis.list_op_freqs(mod)}

@@ -485,14 +485,12 @@ def FakeQuantizationToInteger(
     `hard_fail` raises where it cannot; `use_qat` converts single operators too;
     `optional_qnn_ops` names operators that are converted only on request.
     """
-    return function_native(
-        "FakeQuantizationToInteger",
-        0,
-        "fake-quantization-to-integer",
-        ["InferType", "DivToMul"],
-        hard_fail=hard_fail,
-        use_qat=use_qat,
-        optional_qnn_ops=list(optional_qnn_ops or []) or None,
+    from ._fake_quantization import fake_quantization_to_integer
+
+    names = [str(name) for name in optional_qnn_ops or ()]
+    return FunctionPass(
+        lambda func, mod, ctx: fake_quantization_to_integer(func, mod, hard_fail, use_qat, names),
+        _info("FakeQuantizationToInteger", 0, ["InferType", "DivToMul"]),
     )
 
 
