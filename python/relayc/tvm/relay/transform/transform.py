@@ -140,8 +140,10 @@ def ForwardFoldScaleAxis() -> Pass:
 
 def RemoveUnusedFunctions(entry_functions: Optional[Sequence[str]] = None) -> Pass:
     """Removes the functions that none of the entry functions (`main`) calls."""
-    entries = ["main"] if entry_functions is None else list(entry_functions)
-    return module_native("RemoveUnusedFunctions", 1, "remove-unused-functions", entries=entries)
+    from ._local import without_unused
+
+    entries = ["main"] if entry_functions is None else [str(name) for name in entry_functions]
+    return ModulePass(lambda mod, ctx: without_unused(mod, entries), _info("RemoveUnusedFunctions", 1))
 
 
 def SimplifyInference() -> Pass:
