@@ -4,13 +4,22 @@
     PYTHONPATH=python python benches/python/calls.py            # needs onnx and onnxruntime for the line of that peer
 
 Prints a line each: the mlp's run, its call here, with names, into outputs, and in ONNX Runtime; two threads beside one; resnet-50
-called beside its run. Figures are least times, so other work on the machine disturbs them little.
+called beside `relayc bench`, whose program may be an argument. Times are the least ones, and of the mlp those that the thread has the
+processor, so other work on the machine disturbs them little; two threads need the machine for themselves, and are measured in turn with
+one; by processor time, they would be as much faster if each had a processor. RESULTS.md has what was found.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
 import threading
 import time
+from pathlib import Path
 from typing import Any, Callable
 
 import numpy as np
@@ -85,15 +94,16 @@ def peer(module: relayc.Module, x: np.ndarray) -> None:
     print(f"mlp: call in ONNX Runtime {took:.2f} us")
 
 
-def two_threads() -> None:
-    """Calls per second of two threads beside those of one, each with an executable on one thread."""
+def two_threads(rounds: int = 9) -> None:
+    """Calls per second of two threads beside those of one, each with an executable on one thread, in turn."""
     module = relayc.zoo.build("mobilenet")
     pair = [module.compile(threads=1) for _ in range(2)]
     x = np.random.default_rng(0).random((1, 3, 224, 224), "float32")
     for executable in pair:
         executable(x)
 
-    def rate(n: int, seconds: float = 2.0) -> float:
+    def rates(n: int, seconds: float = 1.0) -> tuple[float, float]:
+        """Calls per second, and per second of processor time."""
         counts = [0] * n
         end = time.perf_counter() + seconds
 
@@ -103,24 +113,51 @@ def two_threads() -> None:
                 counts[at] += 1
 
         threads = [threading.Thread(target=work, args=(at,)) for at in range(n)]
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         [thread.start() for thread in threads]
         [thread.join() for thread in threads]
-        return sum(counts) / (time.perf_counter() - start)
+        return sum(counts) / (time.perf_counter() - start), sum(counts) / (time.process_time() - busy)
 
-    one, two = max(rate(1) for _ in range(3)), max(rate(2) for _ in range(3))
-    print(f"mobilenet: one thread {one:.1f} calls/s, two {two:.1f} calls/s, {two / one:.2f} times")
+    found = [(*rates(1), *rates(2)) for _ in range(rounds)]
+    one, _, two, _ = (statistics.median(column) for column in zip(*found))
+    times = statistics.median(row[2] / row[0] for row in found)
+    busy = statistics.median(2 * row[3] / row[1] for row in found)
+    print(f"mobilenet: one thread {one:.1f} calls/s, two {two:.1f} calls/s, {times:.2f} times; {busy:.2f} times by processor time")
 
 
-def resnet() -> None:
-    """A call of resnet-50 beside its run."""
-    executable = relayc.zoo.build("resnet", layers=50).compile()
-    x = np.random.default_rng(0).random((1, 3, 224, 224), "float32")
-    run, call = executable.bench(x, seconds=5.0).min_ms, least(lambda: executable(x), 5) / 1e3
-    print(f"resnet-50: run {run:.2f} ms, call {call:.2f} ms, {100 * (call / run - 1):+.1f} %")
+def resnet(relayc_command: str, rounds: int = 5) -> None:
+    """Calls of resnet-50 on one thread beside `relayc bench`, in turn."""
+    module = relayc.zoo.build("resnet", layers=50)
+    executable, x = module.compile(threads=1), np.random.default_rng(0).random((1, 3, 224, 224), "float32")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "net.relay").write_text(str(module))
+        relayc.save_params(f"{folder}/net.params", module.params)
+        command = [os.path.abspath(relayc_command), "bench", "net.relay", "--params", "net.params", "--fill", "rand", "--threads", "1", "--json"]
+        found = []
+        for _ in range(rounds):
+            run = subprocess.run([*command, "--seconds", "3"], cwd=folder, check=True, capture_output=True, text=True)
+            found.append((json.loads(run.stdout)["min_ms"], least(lambda: executable(x), 1, 40) / 1e3))
+    run_ms, call_ms = (min(times) for times in zip(*found))
+    print(f"resnet-50: relayc bench {run_ms:.2f} ms, call {call_ms:.2f} ms, {100 * (call_ms / run_ms - 1):+.1f} %")
+
+    def bench() -> int:
+        # One run before the warm-up finds the sizes of results, and one is the warm-up.
+        return executable.bench(x, seconds=1.0, warmup=0.0).runs + 2
+
+    def calls() -> int:
+        return sum(executable(x).ndim // 2 for _ in range(15))
+
+    busy = {bench: [], calls: []}
+    for _ in range(2 * rounds):
+        for way, times in busy.items():
+            start = time.thread_time()
+            n = way()
+            times.append((time.thread_time() - start) / n)
+    run_s, call_s = (statistics.median(times) for times in busy.values())
+    print(f"resnet-50, processor time: run {1e3 * run_s:.2f} ms, call {1e3 * call_s:.2f} ms, {100 * (call_s / run_s - 1):+.1f} %")
 
 
 if __name__ == "__main__":
     mlp()
     two_threads()
-    resnet()
+    resnet(sys.argv[1] if len(sys.argv) > 1 else "target/release/relayc")
