@@ -7,6 +7,9 @@
 const OPEN: char = '\u{1}';
 const CLOSE: char = '\u{2}';
 
+/// Deeper texts are indented no further: the blanks of a program that is very deep would be a text of quadratic size.
+const DEEPEST: usize = 100;
+
 /// The inserted texts.
 #[derive(Default)]
 pub(super) struct Nest {
@@ -34,7 +37,7 @@ impl Nest {
             out.push_str(before);
             if let Some(rest) = rest.strip_prefix('\n') {
                 out.push('\n');
-                out.extend(std::iter::repeat_n("  ", open.len()));
+                out.extend(std::iter::repeat_n("  ", open.len().min(DEEPEST)));
                 open.push(rest);
                 continue;
             }
@@ -57,5 +60,12 @@ mod tests {
         let outer = nest.indent(format!("f {{\n  {inner}\n}};\n{inner}"));
         assert_eq!(nest.expand(&format!("g {{\n  {outer}\n}}")), "g {\n  f {\n    x;\n    y\n  };\n  x;\n    y\n}");
         assert_eq!(nest.expand("a\nb"), "a\nb");
+    }
+
+    #[test]
+    fn very_deep_texts_stay_linear() {
+        let mut nest = Nest::default();
+        let text = (0..10_000).fold("x;\ny".to_owned(), |text, _| nest.indent(text));
+        assert!(nest.expand(&text).ends_with(&format!("\n{}y", "  ".repeat(DEEPEST))));
     }
 }
