@@ -7,8 +7,8 @@
 const OPEN: char = '\u{1}';
 const CLOSE: char = '\u{2}';
 
-/// Deeper texts are indented no further: the blanks of a program that is very deep would be a text of quadratic size.
-const DEEPEST: usize = 100;
+/// Deeper texts are indented no further, which TVM could not print: the blanks would make them quadratic.
+const DEEPEST: usize = 1_000;
 
 /// The inserted texts.
 #[derive(Default)]
