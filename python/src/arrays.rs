@@ -214,6 +214,7 @@ pub(crate) fn bytes<'a>(array: &'a Array<'_>) -> &'a [u8] {
 }
 
 /// The bytes of an array that is an output: in order, and nobody else's.
+#[expect(clippy::mut_from_ref, reason = "the array is a reference to memory that Python owns")]
 pub(crate) fn bytes_mut<'a>(array: &'a Array<'_>) -> &'a mut [u8] {
     match n_bytes(array) {
         0 => relayc_sys::bytes_of_mut::<u64>(&mut []),

@@ -397,6 +397,7 @@ pub(crate) fn compile_text(py: Python<'_>, name: &str, text: &str, weights: &[u8
 }
 
 /// Compiles an entry of a module.
+#[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
 #[pyo3(signature = (module, *, entry="main", threads=None, accuracy="fast", target="native", level=3, sizes=128))]
 pub(crate) fn compile(

@@ -129,6 +129,7 @@ fn passes() -> Vec<(&'static str, u8, &'static str)> {
 }
 
 /// A drawing of a program as text: "term", "dot", "svg" or "html". Errors: ValueError for another form, RelayError.
+#[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
 #[pyo3(signature = (module, form, *, function=None, around=None, depth=3, weights=false, fold=true, width=viz::WIDTH, title="-"))]
 fn draw(
@@ -164,9 +165,12 @@ fn draw(
     drawn.map_err(|error| wrong(vec![error], &program.sources))
 }
 
-/// The networks of the zoo: name, what it is, and its flags with their defaults and meanings.
+/// The name, the default and the meaning of a flag.
+type Flag = (&'static str, &'static str, &'static str);
+
+/// The networks of the zoo: name, what it is, and its flags.
 #[pyfunction]
-fn zoo_networks() -> Vec<(&'static str, &'static str, Vec<(&'static str, &'static str, &'static str)>)> {
+fn zoo_networks() -> Vec<(&'static str, &'static str, Vec<Flag>)> {
     let networks = zoo::networks().iter().map(|network| {
         let flags = network.flags.iter().map(|flag| (flag.name, flag.default, flag.doc)).collect();
         (network.name, network.doc, flags)
