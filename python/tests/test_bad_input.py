@@ -330,12 +330,18 @@ def deep_programs() -> dict[str, Callable[[], relay.Function]]:
     }
 
 
+# Each level is indented, 1,000 deep: the texts of these are of hundreds of megabytes, as is what an error of inference shows.
+INDENTED = ("calls of functions", "values of lets", "matches")
+
+
 @pytest.mark.parametrize("name", deep_programs())
 def test_deep_programs_are_printed_compared_and_freed(name: str) -> None:
     one, other = deep_programs()[name](), deep_programs()[name]()
-    expect_exception(lambda: one.astext())
+    if name not in INDENTED:
+        expect_exception(lambda: one.astext())
     assert tvm.ir.structural_equal(one, other, map_free_vars=True)
-    expect_exception(lambda: relay.transform.InferType()(tvm.IRModule.from_expr(one)))
+    if name not in INDENTED:
+        expect_exception(lambda: relay.transform.InferType()(tvm.IRModule.from_expr(one)))
     del one, other
     gc.collect()
 
