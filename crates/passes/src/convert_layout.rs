@@ -15,6 +15,7 @@
 
 use super::build::{ExprKey, args, project, tuple};
 use super::canonicalise::bias;
+use super::effects::Pure;
 use super::rewrite::{rewrite, with_children};
 use super::step::{ArgKind, Param};
 use super::to_basic_block_normal_form::is_for_a_compiler;
@@ -49,14 +50,16 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
             continue;
         }
         let body = module.funcs[func].body;
+        let order = module.post_order(&[body]);
         let mut convert = Convert {
             cx,
             wanted: &wanted,
+            pure: Pure::of(module, &order),
             done: FxHashMap::default(),
             layouts: FxHashMap::default(),
             transforms: FxHashMap::default(),
         };
-        for expr in module.post_order(&[body]) {
+        for expr in order {
             let new = convert.visit(module, expr).map_err(|why| refused(&PASS, &why))?;
             convert.done.insert(expr, new);
         }
@@ -76,6 +79,7 @@ struct Held {
 struct Convert<'a> {
     cx: &'a PassCx<'a>,
     wanted: &'a [(&'a str, Vec<&'a str>)],
+    pure: Pure,
     done: FxHashMap<ExprId, ExprId>,
     /// The values that are held in a layout that need not be that of the program.
     layouts: FxHashMap<ExprId, Held>,
@@ -91,8 +95,10 @@ impl Convert<'_> {
         match module.exprs[expr].kind {
             // Fields stay in the layouts in which they are held until something uses the tuple.
             ExprKind::Tuple(_) => return Ok(with_children(module, expr, &new)),
-            ExprKind::Proj { index, .. } => {
-                if let ExprKind::Tuple(_) = module.exprs[new[0]].kind {
+            // Of a tuple that this pass made of a call, or of one of the program whose other fields have no effects.
+            ExprKind::Proj { tuple, index } => {
+                let is_tuple = |expr: ExprId| matches!(module.exprs[expr].kind, ExprKind::Tuple(_));
+                if is_tuple(new[0]) && (!is_tuple(tuple) || self.pure.is(tuple)) {
                     return Ok(args(module, new[0])[index as usize]);
                 }
             }
