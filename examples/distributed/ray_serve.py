@@ -1,6 +1,6 @@
 """Ray Serve: a deployment whose replicas each hold the network, and gather requests to batches.
 
-    python ray_serve.py net.so            # then: curl --data-binary @picture.npy http://127.0.0.1:8000/
+    python ray_serve.py net.so            # then: curl --data-binary @picture.npy http://localhost:8000/
 
 Serve starts a replica that dies again. A request that was in it fails: whoever sent it sends it once more.
 """

@@ -127,7 +127,7 @@ def test_ray_serve(ray_here: None, artifact: str) -> None:
     handle = serve.run(ray_serve.Service.bind(artifact), name="digits")
     data = io.BytesIO()
     np.save(data, network.picture(7))
-    with urllib.request.urlopen("http://127.0.0.1:8000/", data=data.getvalue()) as answer:
+    with urllib.request.urlopen("http://localhost:8000/", data=data.getvalue()) as answer:
         assert b'"class":7' in answer.read().replace(b" ", b"")
 
     def ask(at: int) -> dict[str, Any]:

@@ -157,7 +157,7 @@ fn public_name(line: &str) -> Option<&str> {
 fn what_is_public_is_named_outside_of_its_crate() {
     // The library of a crate; its tests, examples and binaries see it from outside.
     let library = |path: &str| path.strip_prefix("crates/")?.split_once("/src/").map(|(name, _)| name.to_owned());
-    let texts: Vec<(String, String)> = ["src", "crates", "tests", "benches", "fuzz"]
+    let texts: Vec<(String, String)> = ["src", "crates", "python", "tests", "benches", "fuzz"]
         .into_iter()
         .flat_map(|folder| files(folder, "rs"))
         .map(|path| {

@@ -8,7 +8,7 @@ fn contributing_explains_every_dependency() {
     let manifest = read("Cargo.toml");
     let mut in_dependencies = false;
     let mut declared = BTreeSet::new();
-    for line in manifest.lines() {
+    for line in manifest.lines().filter(|line| !line.starts_with('#')) {
         if line.starts_with('[') {
             in_dependencies = line.ends_with("dependencies]");
         } else if let (true, Some((name, _))) = (in_dependencies, line.split_once(['=', '.'])) {

@@ -43,7 +43,7 @@ pub(crate) fn expr(root: &Bound<'_, PyAny>) -> PyResult<Read> {
 /// Reads nodes into one module.
 pub(super) struct Reader<'py> {
     py: Python<'py>,
-    pub(super) module: Module,
+    module: Module,
     known: Known,
     types: TypeReader,
     exprs: FxHashMap<usize, ExprId>,
@@ -60,6 +60,17 @@ pub(super) struct Reader<'py> {
 enum Step<'py> {
     Enter(Bound<'py, PyAny>),
     Leave(Bound<'py, PyAny>),
+}
+
+impl values::Parts for Reader<'_> {
+    fn constant_value(&mut self, constant: &Bound<'_, PyAny>) -> PyResult<AttrValue> {
+        let id = self.constant(constant)?;
+        Ok(AttrValue::Const(id, self.module.consts[id].clone()))
+    }
+
+    fn dim(&mut self, dim: &Bound<'_, PyAny>) -> PyResult<Dim> {
+        self.types.dim(dim, &mut self.module.types, &mut self.known)
+    }
 }
 
 impl<'py> Reader<'py> {
@@ -179,11 +190,7 @@ impl<'py> Reader<'py> {
         if ty.is_none() { Ok(None) } else { self.ty(ty).map(Some) }
     }
 
-    pub(super) fn dim(&mut self, dim: &Bound<'_, PyAny>) -> PyResult<Dim> {
-        self.types.dim(dim, &mut self.module.types, &mut self.known)
-    }
-
-    pub(super) fn constant(&mut self, constant: &Bound<'_, PyAny>) -> PyResult<ConstId> {
+    fn constant(&mut self, constant: &Bound<'_, PyAny>) -> PyResult<ConstId> {
         if let Some(&known) = self.consts.get(&address(constant)) {
             return Ok(known);
         }

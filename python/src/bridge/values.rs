@@ -1,7 +1,6 @@
 //! Values of attributes: Python values to the IR ([`raw`]) and back ([`value`]).
 
 use super::classes::Classes;
-use super::read::Reader;
 use super::types::{TypeWriter, kind, text};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -10,15 +9,23 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
 use relayc_ir::types::Dim;
 use relayc_ir::{AttrValue, Kind};
 
+/// What values are made of besides themselves: the constants and dimensions of the module that is read.
+pub(super) trait Parts {
+    /// A constant as a value.
+    fn constant_value(&mut self, constant: &Bound<'_, PyAny>) -> PyResult<AttrValue>;
+    /// A dimension.
+    fn dim(&mut self, dim: &Bound<'_, PyAny>) -> PyResult<Dim>;
+}
+
 /// How deep lists nest in attributes. No operator has deeper ones.
 const MAX_DEPTH: usize = 32;
 
 /// A value as it would be read from text, before its field gives it a kind.
-pub(super) fn raw(reader: &mut Reader<'_>, value: &Bound<'_, PyAny>) -> PyResult<AttrValue> {
+pub(super) fn raw(reader: &mut impl Parts, value: &Bound<'_, PyAny>) -> PyResult<AttrValue> {
     raw_at(reader, value, MAX_DEPTH)
 }
 
-fn raw_at(reader: &mut Reader<'_>, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<AttrValue> {
+fn raw_at(reader: &mut impl Parts, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<AttrValue> {
     if value.is_none() {
         return Ok(AttrValue::None);
     }
@@ -61,7 +68,7 @@ fn int(value: i64) -> AttrValue {
     AttrValue::Int { value, bits: if i32::try_from(value).is_ok() { 32 } else { 64 } }
 }
 
-fn node(reader: &mut Reader<'_>, value: &Bound<'_, PyAny>, kind: &str) -> PyResult<AttrValue> {
+fn node(reader: &mut impl Parts, value: &Bound<'_, PyAny>, kind: &str) -> PyResult<AttrValue> {
     let py = value.py();
     let bits = |value: &Bound<'_, PyAny>| -> PyResult<(String, u8)> {
         let dtype = text(value, intern!(py, "dtype"))?;
@@ -77,10 +84,7 @@ fn node(reader: &mut Reader<'_>, value: &Bound<'_, PyAny>, kind: &str) -> PyResu
         }
         "FloatImm" => Ok(AttrValue::Float { value: value.getattr(intern!(py, "value"))?.extract()?, bits: bits(value)?.1 }),
         "StringImm" => Ok(AttrValue::str(&text(value, intern!(py, "value"))?)),
-        "Constant" => {
-            let id = reader.constant(value)?;
-            Ok(AttrValue::Const(id, reader.module.consts[id].clone()))
-        }
+        "Constant" => reader.constant_value(value),
         "tir.Any" => Ok(AttrValue::Any),
         key if key.starts_with("tir.") => match reader.dim(value)? {
             Dim::Symbol(symbol) => Ok(AttrValue::Symbol(symbol)),
