@@ -10,9 +10,11 @@ import textwrap
 
 import pytest
 
+import relayc
 from relayc.tvm import _refused
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[1]
+#: Where the package under test lies.
+PACKAGE = pathlib.Path(relayc.__file__).resolve().parents[1]
 
 
 def python(*arguments: str, cwd: pathlib.Path, **environment: str) -> "subprocess.CompletedProcess[str]":
