@@ -8,7 +8,7 @@ use crate::signature::{Nest, Param, Signature};
 use crate::subgraphs::BySubgraphs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::diag::codes;
 use relayc_driver::bind::{Packed, leaves};
 use relayc_driver::optimise::{self, MAX_LEVEL};
 use relayc_driver::run::{self, Limits};
@@ -63,7 +63,11 @@ impl How {
         sizes: usize,
     ) -> PyResult<How> {
         let asked = threads;
-        let threads = asked.map_or_else(threads_of_environment, Ok)?;
+        let of_environment = || {
+            let threads = run::threads_of_environment(MAX_THREADS).map_err(PyValueError::new_err)?;
+            Ok(threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get())))
+        };
+        let threads = asked.map_or_else(of_environment, PyResult::Ok)?;
         if !(1..=MAX_THREADS).contains(&threads) {
             return Err(PyValueError::new_err(format!("threads is {threads}: expected a number from 1 to {MAX_THREADS}")));
         }
@@ -82,14 +86,6 @@ impl How {
         TARGETS.iter().find(|(_, machine)| *machine == self.machine).map_or("", |(name, _)| name)
     }
 
-    /// The instruction set that is asked for; `None` for the best of this machine.
-    pub(crate) fn isa(&self) -> Option<Isa> {
-        match self.machine {
-            Machine::Native => None,
-            Machine::Common(isa) => Some(isa),
-        }
-    }
-
     fn options(&self) -> Options {
         let How { entry, threads, asked: _, accuracy, machine, level, sizes } = self.clone();
         Options { entry, threads, accuracy, machine, level, sizes, interrupted: Some(interrupted) }
@@ -97,31 +93,8 @@ impl How {
 
     /// The settings for this machine. Errors: E0601 and E0602.
     pub(crate) fn settings(&self) -> PyResult<Settings> {
-        let settings = Settings::of(self.machine, self.level, self.threads).map_err(PyValueError::new_err)?;
-        let settings = settings.ok_or_else(|| {
-            said(Diagnostic::new(
-                codes::E0601,
-                format!("`@{}` is not compiled: {}", self.entry, relayc_engine::compile::NO_MACHINE),
-            ))
-        })?;
-        settings.runs_here().map_err(said)?;
-        Ok(Settings { accuracy: self.accuracy, ..settings })
+        self.options().settings().map_err(|error| raised(&error))
     }
-}
-
-/// The number of threads that the environment asks for. Errors: ValueError for a variable of relayc that is none.
-fn threads_of_environment() -> PyResult<usize> {
-    let number = |text: &str| text.trim().parse::<usize>().ok().filter(|&n| n > 0);
-    if let Ok(own) = std::env::var("RELAYC_NUM_THREADS") {
-        let threads = number(&own).filter(|&n| n <= MAX_THREADS);
-        return threads.ok_or_else(|| {
-            PyValueError::new_err(format!("RELAYC_NUM_THREADS is `{own}`: expected a number from 1 to {MAX_THREADS}"))
-        });
-    }
-    // A number for each level of nesting, of which the first is meant.
-    let others = std::env::var("OMP_NUM_THREADS").unwrap_or_default();
-    let others = number(others.split(',').next().unwrap_or_default()).map(|n| n.min(MAX_THREADS));
-    Ok(others.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get())))
 }
 
 /// The limits of runs.
@@ -153,8 +126,8 @@ impl Made {
         let of_program = |diagnostic| wrong(vec![diagnostic], &self.program.sources);
         let entry = run::entry(module, &self.how.entry).map_err(of_program)?;
         let no_data = |name: &str| {
-            let message = format!("`@{}` is not compiled: `{name}` is neither a tensor nor a tuple of tensors", self.how.entry);
-            said(Diagnostic::new(codes::E0601, message).help("`Module.run` interprets programs with such values"))
+            let reason = format!("`{name}` is neither a tensor nor a tuple of tensors");
+            said(run::not_compiled(&self.how.entry, &reason).help("`Module.run` interprets programs with such values"))
         };
         let (mut params, mut inputs) = (vec![], vec![]);
         for slot in &entry.slots {

@@ -8,18 +8,18 @@ use crate::error::said;
 use crate::signals::{Idle, begin, ended, interrupted, with_threads};
 use crate::signature::Signature;
 use crate::subgraphs::BySubgraphs;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_driver::bind::{Bound as Values, tensors_in};
 use relayc_engine::artifact::{ArtifactSession, Ready};
 use relayc_engine::compile::Isa;
 use relayc_engine::library::{self, Error, Session};
+use relayc_engine::measure::{Times, timed};
 use relayc_engine::open::{OpenExecutable, OpenSession};
 use relayc_ir::tensor::Tensor;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The code of an executable, with its sessions.
 pub(crate) enum Engine {
@@ -134,14 +134,14 @@ impl Engine {
         call: &Call<'_, 'py>,
         room: &[Array<'py>],
         (warmup, seconds): (Duration, Duration),
-    ) -> PyResult<Vec<f64>> {
+    ) -> PyResult<Times> {
         begin();
         let (inputs, shapes) = (call.bytes(), call.shapes());
         let mut outputs: Vec<&mut [u8]> = room.iter().map(bytes_mut).collect();
         match self {
             Engine::Whole { executable, idle } => {
                 let mut session = whole_session(py, executable, idle)?;
-                let times = py.detach(|| timed(warmup, seconds, || session.run(&inputs, &mut outputs)));
+                let times = with_threads(py, || timed(warmup, seconds, || session.run(&inputs, &mut outputs)));
                 idle.give(session);
                 times.map_err(|error| ended(&error))
             }
@@ -152,7 +152,7 @@ impl Engine {
                 let mut session = idle.take().unwrap_or_else(|| py.detach(|| executable.session()));
                 let shapes = wide(&shapes);
                 let shapes: Vec<&[u64]> = shapes.iter().map(Vec::as_slice).collect();
-                let times = py.detach(|| timed(warmup, seconds, || session.at(&shapes)?.run(&inputs, &mut outputs)));
+                let times = with_threads(py, || timed(warmup, seconds, || session.at(&shapes)?.run(&inputs, &mut outputs)));
                 idle.give(session);
                 times.map_err(|error| ended(&error))
             }
@@ -235,7 +235,7 @@ fn times_partial(
     partial: &BySubgraphs,
     call: &Call<'_, '_>,
     (warmup, seconds): (Duration, Duration),
-) -> PyResult<Vec<f64>> {
+) -> PyResult<Times> {
     let values = call.values()?;
     let partial = with_threads(py, || partial.at(Some(&values)))?;
     let run = || partial.run(&values).map(drop).map_err(|error| Error::said(*error));
@@ -280,27 +280,7 @@ fn artifact_outputs<'py>(py: Python<'py>, session: &ArtifactSession, call: &Call
         session.outputs().map(|output| output.shape.iter().map(|&dim| dim as usize).collect()).collect();
     let room = call.room(py, shapes.iter().map(Vec::as_slice))?;
     for (array, output) in room.iter().zip(session.outputs()) {
-        let to = bytes_mut(array);
-        // An output whose size a run decides has room for the largest.
-        let from = output.bytes.get(..to.len()).ok_or_else(|| PyValueError::new_err("the artifact gave an impossible shape"))?;
-        to.copy_from_slice(from);
+        output.copy_to(bytes_mut(array)).map_err(said)?;
     }
     Ok(room)
-}
-
-fn timed(warmup: Duration, measure: Duration, mut run: impl FnMut() -> Result<(), Error>) -> Result<Vec<f64>, Error> {
-    let start = Instant::now();
-    loop {
-        run()?;
-        if start.elapsed() >= warmup {
-            break;
-        }
-    }
-    let (mut times, start) = (vec![], Instant::now());
-    while times.len() < 3 || start.elapsed() < measure {
-        let begin = Instant::now();
-        run()?;
-        times.push(begin.elapsed().as_secs_f64() * 1e3);
-    }
-    Ok(times)
 }

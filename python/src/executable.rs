@@ -15,7 +15,6 @@ use relayc_engine::artifact::{self, Ready};
 use relayc_engine::build::{self, Request};
 use relayc_engine::compile::Settings;
 use relayc_engine::library::Error;
-use relayc_engine::measure::Times;
 use relayc_sys as sys;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,7 +51,7 @@ impl Source {
         match self {
             Source::Program(made) => made.engine(py, signature),
             Source::Artifact { ready, how, .. } => {
-                Ok(Engine::Artifact { ready: ready.clone(), threads: how.threads, isa: how.isa(), idle: Idle::default() })
+                Ok(Engine::Artifact { ready: ready.clone(), threads: how.threads, isa: how.machine.isa(), idle: Idle::default() })
             }
         }
     }
@@ -225,10 +224,7 @@ impl Executable {
         let call = Call { signature: &self.signature, inputs: &inputs, outputs: None };
         let engine = self.engine(py)?;
         let room = engine.run(py, &call)?;
-        let times = engine.times(py, &call, &room, (warmup?, seconds?))?;
-        let times = Times::of(times);
-        let last = times.count().saturating_sub(1).max(1) as f64;
-        Ok((0..times.count()).map(|at| times.at(at as f64 / last)).collect())
+        Ok(engine.times(py, &call, &room, (warmup?, seconds?))?.into_sorted())
     }
 
     /// The time of each group of operators, as a table and as JSON of `relayc.profile/1`.

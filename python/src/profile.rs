@@ -4,9 +4,8 @@ use crate::compile::{Made, limits};
 use crate::signals::{begin, ended, with_threads};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::diag::Diagnostic;
 use relayc_driver::bind::Bound as Values;
-use relayc_engine::compile::Refused;
 use relayc_engine::library::Error;
 use relayc_engine::measure;
 use relayc_engine::profile::{self, Profile, SubgraphsProfile};
@@ -24,12 +23,7 @@ pub(crate) fn of(py: Python<'_>, made: &Made, values: &[Values], seconds: f64) -
         let sources = &made.program.sources;
         let prepared =
             subgraphs::prepare(&made.program, &made.how.entry, Some(values), &settings, limits(), CompileTrigger::Called);
-        let prepared = prepared.map_err(|refused| match refused {
-            Refused::Wrong(diagnostic) => diagnostic,
-            Refused::Not(reason) => {
-                Box::new(Diagnostic::new(codes::E0601, format!("`@{}` is not compiled: {}", made.how.entry, reason.text())))
-            }
-        })?;
+        let prepared = prepared.map_err(|refused| refused.of_entry(&made.how.entry))?;
         match &prepared {
             Prepared::Whole(compiled) => {
                 let rows = profile::profile(compiled, values, seconds, sources)?;

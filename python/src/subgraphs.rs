@@ -3,10 +3,9 @@
 use crate::compile::{How, limits};
 use crate::error::raised;
 use pyo3::prelude::*;
-use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::diag::Diagnostic;
 use relayc_driver::Program;
 use relayc_driver::bind::{Bound as Values, tensors_in};
-use relayc_engine::compile::Refused;
 use relayc_engine::library::Error;
 use relayc_engine::subgraphs::{CompileTrigger, PartialProgram, with_sizes};
 use rustc_hash::FxHashMap;
@@ -51,11 +50,6 @@ impl BySubgraphs {
         let wrong = |diagnostic: Diagnostic| raised(&Error::new(vec![diagnostic], &self.program.sources));
         let module = with_sizes(&self.program, &self.how.entry, args).map_err(|error| wrong(*error))?;
         let made = PartialProgram::new(module, &self.how.entry, &self.how.settings()?, limits(), CompileTrigger::ItPays);
-        made.map_err(|refused| match refused {
-            Refused::Wrong(diagnostic) => wrong(*diagnostic),
-            Refused::Not(reason) => {
-                wrong(Diagnostic::new(codes::E0601, format!("`@{}` is not compiled: {}", self.how.entry, reason.text())))
-            }
-        })
+        made.map_err(|refused| wrong(*refused.of_entry(&self.how.entry)))
     }
 }

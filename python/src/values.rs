@@ -17,15 +17,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use relayc_base::diag::Diagnostic;
 use relayc_driver::Program;
-use relayc_driver::bind::{Bound as Data, Slot};
+use relayc_driver::bind::Bound as Data;
 use relayc_driver::optimise;
 use relayc_driver::run::{self, to_bound};
-use relayc_driver::sized::sized;
 use relayc_engine::library::Error;
-use relayc_interp::{Cell, Interp, Value, lower};
+use relayc_interp::{Cell, Value};
 use relayc_ir::types::{Ty, TyData, dims_of};
 use relayc_ir::{self as ir, CtorId};
-use relayc_ops as ops;
 use rustc_hash::FxHashMap;
 
 /// An entry of a module for runs with any values, on the interpreter or by subgraphs.
@@ -38,7 +36,7 @@ pub(crate) struct Evaluator {
 }
 
 enum Engine {
-    Reference(Box<Program>),
+    Reference,
     Compiled(Box<BySubgraphs>),
 }
 
@@ -46,7 +44,7 @@ impl Engine {
     fn of(program: &Program, how: &How, compiled: bool) -> Engine {
         match compiled {
             true => Engine::Compiled(Box::new(BySubgraphs::new(program.clone(), how.clone()))),
-            false => Engine::Reference(Box::new(program.clone())),
+            false => Engine::Reference,
         }
     }
 }
@@ -87,12 +85,12 @@ impl Evaluator {
     fn run<'py>(&self, py: Python<'py>, args: &Bound<'py, PyList>, codec: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let module = &self.program.module;
         let of_program = |diagnostic: Diagnostic| wrong(vec![diagnostic], &self.program.sources);
-        let slots = run::entry(module, &self.how.entry).map_err(of_program)?.slots;
-        if slots.len() != args.len() {
-            return Err(PyTypeError::new_err(format!("expected {} arguments, found {}", slots.len(), args.len())));
+        let entry = run::entry(module, &self.how.entry).map_err(of_program)?;
+        if entry.slots.len() != args.len() {
+            return Err(PyTypeError::new_err(format!("expected {} arguments, found {}", entry.slots.len(), args.len())));
         }
         let reader = Reader::new(py, module, codec);
-        let taken = slots.iter().zip(args.iter()).map(|(slot, arg)| reader.value(&slot.name, slot.ty, arg));
+        let taken = entry.slots.iter().zip(args.iter()).map(|(slot, arg)| reader.value(&slot.name, slot.ty, arg));
         let taken = taken.collect::<PyResult<Vec<Value>>>()?;
         let data: Option<Vec<Data>> = taken.iter().cloned().map(|value| to_bound(value).ok()).collect();
         begin();
@@ -102,28 +100,11 @@ impl Evaluator {
                 let partial = programs.at(data.as_deref())?;
                 partial.value(taken).map_err(|error| ended(&Error::new(vec![*error], &self.program.sources)))
             }
-            Engine::Reference(program) => reference(program, &self.how.entry, &slots, taken, data.as_deref())
-                .map_err(|error| ended(&Error::new(vec![*error], &program.sources))),
+            Engine::Reference => run::value(module, &entry, taken, data.as_deref(), limits())
+                .map_err(|error| ended(&Error::new(vec![error], &self.program.sources))),
         })?;
         written(py, module, &result, codec)
     }
-}
-
-/// Runs an entry on the interpreter.
-fn reference(
-    program: &Program,
-    entry: &str,
-    slots: &[Slot],
-    args: Vec<Value>,
-    data: Option<&[Data]>,
-) -> Result<Value, Box<Diagnostic>> {
-    let module = &program.module;
-    let Some(global) = module.find_global(entry) else { return Err(Box::new(run::no_entry(module, entry))) };
-    let func = module.globals[global].func;
-    let sized = data.map_or(Ok(None), |data| sized(module, (Some(func), slots), data))?;
-    let module = sized.as_ref().unwrap_or(module);
-    let lowered = lower(module);
-    Interp::new(module, ops::table(), &lowered, limits()).call_global(global, args)
 }
 
 /// Makes values of objects.

@@ -3,7 +3,7 @@
 use super::choices::{self, Choices};
 use super::{Console, Reading, compiled, exit, weight_files};
 use crate::engine::build::{self, BuildOutputs, Request};
-use crate::engine::compile::{Isa, Machine, Policy, Settings};
+use crate::engine::compile::{Isa, Machine, Settings};
 use crate::engine::fault_injection::Fault;
 use clap::ValueEnum;
 use relayc_base::diag::{Diagnostic, codes};
@@ -130,10 +130,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
 impl Args {
     /// The compiler settings for each target machine. Errors: an invalid environment variable, in words.
     fn settings(&self) -> Result<Vec<Settings>, String> {
-        let accuracy = match self.accuracy {
-            compiled::AccuracyName::Fast => Policy::Fast,
-            compiled::AccuracyName::Strict => Policy::Strict,
-        };
+        let accuracy = self.accuracy.policy();
         let of = |machine| Settings::of(machine, self.level, usize::from(self.threads)).transpose();
         let all = self.target.machines().into_iter().filter_map(of);
         all.map(|settings| Ok(Settings { accuracy, ..settings? })).collect()

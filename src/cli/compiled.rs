@@ -18,7 +18,7 @@ use relayc_base::diag::{Diagnostic, codes};
 use relayc_driver::bind::{Bound, Requests};
 use relayc_driver::emit;
 use relayc_driver::optimise::{self, MAX_LEVEL};
-use relayc_driver::run::Limits;
+use relayc_driver::run::{self, Limits};
 use relayc_driver::specialise;
 use relayc_driver::timings::Timings;
 use relayc_driver::{Phase, Program, ReadOptions, show};
@@ -79,6 +79,15 @@ pub(crate) enum AccuracyName {
     Strict,
 }
 
+impl AccuracyName {
+    pub(crate) fn policy(self) -> Policy {
+        match self {
+            AccuracyName::Fast => Policy::Fast,
+            AccuracyName::Strict => Policy::Strict,
+        }
+    }
+}
+
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub(crate) enum TargetName {
     /// This machine.
@@ -97,15 +106,6 @@ impl TargetName {
             TargetName::Native => Machine::Native,
             TargetName::V3 => Machine::Common(Isa::Avx2),
             TargetName::V4 => Machine::Common(Isa::Avx512),
-        }
-    }
-
-    /// The instruction set that is asked for; `None` for the best of this machine.
-    #[cfg(feature = "jit")]
-    pub(crate) fn isa(self) -> Option<Isa> {
-        match self.machine() {
-            Machine::Native => None,
-            Machine::Common(isa) => Some(isa),
         }
     }
 }
@@ -193,27 +193,14 @@ impl Given {
         if let Some(threads) = self.threads {
             return Ok(Some(usize::from(threads)));
         }
-        let number = |text: &str| text.trim().parse::<usize>().ok().filter(|&n| n > 0);
-        if let Some(own) = std::env::var_os("RELAYC_NUM_THREADS") {
-            let own = own.to_string_lossy();
-            let threads = number(&own).filter(|&n| n <= MAX_THREADS).map(Some);
-            return threads.ok_or_else(|| {
-                console.usage(format_args!("RELAYC_NUM_THREADS is `{own}`: expected a number from 1 to {MAX_THREADS}"))
-            });
-        }
-        // Others' variable: a number for each level of nesting, of which the first is meant; what is no number is theirs to refuse.
-        let others = std::env::var("OMP_NUM_THREADS").unwrap_or_default();
-        Ok(number(others.split(',').next().unwrap_or_default()).map(|n| n.min(MAX_THREADS)))
+        run::threads_of_environment(MAX_THREADS).map_err(|words| console.usage(words))
     }
 
     /// The settings to compile for any machine. Otherwise as [`Given::settings`].
     pub(crate) fn settings_to_show(&self, console: &Console) -> Result<Option<Settings>, u8> {
         let threads = self.threads_wanted(console)?;
         let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
-        let accuracy = match self.accuracy {
-            AccuracyName::Fast => Policy::Fast,
-            AccuracyName::Strict => Policy::Strict,
-        };
+        let accuracy = self.accuracy.policy();
         let fault = Fault::wanted();
         if let Some(fault) = fault.as_ref().ok().copied().flatten().filter(|_| !console.quiet) {
             console.words(&format!("warning: {}\n", fault.summary()));
@@ -368,8 +355,7 @@ impl Given {
     }
 
     fn not_compiled(&self, console: &Console, reason: &str) -> u8 {
-        let message = format!("`@{}` is not compiled: {reason}", self.entry);
-        let diagnostic = Diagnostic::new(codes::E0601, message).help("`relayc run --engine interp` interprets it");
+        let diagnostic = run::not_compiled(&self.entry, reason).help("`relayc run --engine interp` interprets it");
         console.diagnostics(std::slice::from_ref(&diagnostic), &Sources::default());
         exit::of_run(&[diagnostic])
     }

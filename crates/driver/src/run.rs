@@ -81,6 +81,25 @@ pub fn no_entry(module: &Module, name: &str) -> Diagnostic {
     }
 }
 
+/// E0601 for an entry, with the reason.
+pub fn not_compiled(entry: &str, reason: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0601, format!("`@{entry}` is not compiled: {reason}"))
+}
+
+/// The number of threads that the environment asks for: RELAYC_NUM_THREADS, else OMP_NUM_THREADS. Errors: a variable of relayc that
+/// is no number from 1 to `max`, in words.
+pub fn threads_of_environment(max: usize) -> Result<Option<usize>, String> {
+    let number = |text: &str| text.trim().parse::<usize>().ok().filter(|&n| n > 0);
+    if let Some(own) = std::env::var_os("RELAYC_NUM_THREADS") {
+        let own = own.to_string_lossy();
+        let threads = number(&own).filter(|&n| n <= max).map(Some);
+        return threads.ok_or_else(|| format!("RELAYC_NUM_THREADS is `{own}`: expected a number from 1 to {max}"));
+    }
+    // Others' variable: a number for each level of nesting, of which the first is meant; what is no number is theirs to refuse.
+    let others = std::env::var("OMP_NUM_THREADS").unwrap_or_default();
+    Ok(number(others.split(',').next().unwrap_or_default()).map(|n| n.min(max)))
+}
+
 /// The result of a run.
 #[derive(Clone, Debug)]
 pub enum Outcome {
@@ -121,7 +140,7 @@ pub fn outcome(program: &Program, entry: &Entry, args: Vec<Bound>, limits: Limit
 
 /// As [`interpret`], with the result as it is.
 pub(crate) fn answer(module: &Module, entry: &Entry, args: Vec<Bound>, limits: Limits) -> Result<Value, Diagnostic> {
-    value(module, entry, args, limits, None)
+    of_data(module, entry, args, limits, None)
 }
 
 /// As [`interpret`], with an observer, for a result that is data. Errors: also those of the observer.
@@ -132,10 +151,22 @@ pub(crate) fn interpret_seen(
     limits: Limits,
     witness: Option<&dyn ValueObserver>,
 ) -> Result<Bound, Diagnostic> {
-    to_bound(value(&program.module, entry, args, limits, witness)?)
+    to_bound(of_data(&program.module, entry, args, limits, witness)?)
 }
 
-fn value(
+/// Runs an entry on the interpreter, with any values for its slots and any result; `data` are the arguments if all of them are data.
+pub fn value(
+    module: &Module,
+    entry: &Entry,
+    args: Vec<Value>,
+    data: Option<&[Bound]>,
+    limits: Limits,
+) -> Result<Value, Diagnostic> {
+    let sized = data.map_or(Ok(None), |data| sized(module, entry.callee(module), data)).map_err(|wrong| *wrong)?;
+    called(sized.as_ref().unwrap_or(module), entry, args, limits, None)
+}
+
+fn of_data(
     module: &Module,
     entry: &Entry,
     args: Vec<Bound>,
@@ -143,10 +174,18 @@ fn value(
     witness: Option<&dyn ValueObserver>,
 ) -> Result<Value, Diagnostic> {
     let sized = sized(module, entry.callee(module), &args).map_err(|wrong| *wrong)?;
-    let module = sized.as_ref().unwrap_or(module);
+    called(sized.as_ref().unwrap_or(module), entry, args.into_iter().map(to_value).collect(), limits, witness)
+}
+
+fn called(
+    module: &Module,
+    entry: &Entry,
+    mut args: Vec<Value>,
+    limits: Limits,
+    witness: Option<&dyn ValueObserver>,
+) -> Result<Value, Diagnostic> {
     let lowered = lower(module);
     let mut interp = Interp::new(module, ops::table(), &lowered, limits).seen_by(witness);
-    let mut args: Vec<Value> = args.into_iter().map(to_value).collect();
     let result = match entry.global {
         Some(global) => interp.call_global(global, args),
         None => {

@@ -400,9 +400,7 @@ impl Ready {
         let output = |(at, (port, &dtype)): (usize, (&Port, &DType))| {
             let shape: Vec<usize> = session.output_shape(at).iter().map(|&dim| dim as usize).collect();
             let tensor = Tensor::from_le_bytes(dtype, &shape, session.output(at));
-            let wrong =
-                || Diagnostic::new(codes::E0714, format!("the artifact gave `{}` an impossible shape", plain(&port.name)));
-            Ok((port.name.clone(), tensor.ok_or_else(wrong)?))
+            Ok((port.name.clone(), tensor.ok_or_else(|| impossible(&port.name))?))
         };
         let ports = &self.description.sizes[session.size()].outputs;
         let outputs = ports.iter().zip(&self.results[session.size()]).enumerate().map(output).collect::<Result<_, _>>()?;
@@ -441,11 +439,6 @@ impl Ready {
         size_of(&self.description.sizes, shapes)
     }
 
-    /// The dtypes of the outputs of a size.
-    pub(super) fn result_dtypes(&self, size: usize) -> &[DType] {
-        &self.results[size]
-    }
-
     /// A session of the first size.
     pub(super) fn instance(&self, threads: usize, isa: Option<Isa>) -> Result<MappedSession, Diagnostic> {
         let allowed = compile::isas().unwrap_or_default();
@@ -469,6 +462,11 @@ impl Ready {
             .note(format!("the artifact has code for {}, this machine runs {here}", inside.join(" and ")))
             .help("`relayc build --target` says what code an artifact has")
     }
+}
+
+/// E0714 for an output whose elements are not those of its shape.
+fn impossible(output: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0714, format!("the artifact gave `{}` an impossible shape", plain(output)))
 }
 
 /// A text of a file in one line, without characters that move the cursor or reverse the text beside it.

@@ -12,7 +12,7 @@ use relayc_driver::Program;
 use relayc_driver::bind::Bound;
 use relayc_driver::bind::tensors_in;
 use relayc_driver::optimise::{self, PassPlan};
-use relayc_driver::run::{Limits, no_entry, to_bound, to_value};
+use relayc_driver::run::{Limits, no_entry, not_compiled, to_bound, to_value};
 use relayc_driver::timings::{Stopwatch, Timings};
 pub use relayc_exec::assemble::Assembled;
 use relayc_exec::assemble::{NoCode, assemble};
@@ -63,6 +63,16 @@ pub enum Machine {
     Native,
     /// A common machine with these instructions: gives the same code wherever it is made.
     Common(Isa),
+}
+
+impl Machine {
+    /// The instruction set that is asked for; `None` for the best of this machine.
+    pub fn isa(self) -> Option<Isa> {
+        match self {
+            Machine::Native => None,
+            Machine::Common(isa) => Some(isa),
+        }
+    }
 }
 
 /// How a program is compiled.
@@ -167,6 +177,16 @@ pub enum Refused {
     /// The interpreter runs the program; holds the reason.
     Not(NotCompiled),
     Wrong(Box<Diagnostic>),
+}
+
+impl Refused {
+    /// The diagnostic for an entry: E0601 with the reason, or what is wrong.
+    pub fn of_entry(self, entry: &str) -> Box<Diagnostic> {
+        match self {
+            Refused::Not(reason) => Box::new(not_compiled(entry, reason.text())),
+            Refused::Wrong(diagnostic) => diagnostic,
+        }
+    }
 }
 
 /// The pass configuration for an entry.

@@ -12,7 +12,6 @@
 
 use super::compile::{self, Compiled, Machine, Policy, Refused, Settings};
 use super::subgraphs::{CompileTrigger, PartialProgram};
-use relayc_base::Sources;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_driver::bind::Bound;
 use relayc_driver::bind::leaves::{self, Leaf};
@@ -68,6 +67,15 @@ impl Options {
     pub(super) fn limits(&self) -> Limits {
         Limits { interrupted: self.interrupted, ..Limits::default() }
     }
+
+    /// The settings of compilation for this machine. Errors: E0601 and E0602.
+    pub fn settings(&self) -> Result<Settings, Error> {
+        let settings = Settings::of(self.machine, self.level.min(optimise::MAX_LEVEL), self.threads.max(1));
+        let settings = settings.map_err(|words| Error::said(Diagnostic::new(codes::E0602, words)))?;
+        let settings = settings.ok_or_else(|| Error::said(run::not_compiled(&self.entry, compile::NO_MACHINE)))?;
+        settings.runs_here().map_err(Error::said)?;
+        Ok(Settings { accuracy: self.accuracy, ..settings })
+    }
 }
 
 /// A read and checked program with its bound weights.
@@ -120,7 +128,7 @@ impl Network {
     /// to each call.
     pub fn compile(&self, options: &Options) -> Result<Executable, Error> {
         let sources = &self.program.sources;
-        let settings = settings(options, sources)?;
+        let settings = options.settings()?;
         // Tensors are shared, and the weights that are packed go with the network.
         let mut module = self.program.module.clone();
         let limits = options.limits();
@@ -131,17 +139,6 @@ impl Network {
     }
 }
 
-/// The settings of compilation for this machine. Errors: E0601 and E0602.
-pub(super) fn settings(options: &Options, sources: &Sources) -> Result<Settings, Error> {
-    let wrong = |diagnostic| Error::new(vec![diagnostic], sources);
-    let settings = Settings::of(options.machine, options.level.min(optimise::MAX_LEVEL), options.threads.max(1));
-    let settings = settings.map_err(|words| wrong(Diagnostic::new(codes::E0602, words)))?;
-    let settings = settings.ok_or_else(|| wrong(refused(&options.entry, compile::NO_MACHINE)))?;
-    let settings = Settings { accuracy: options.accuracy, ..settings };
-    settings.runs_here().map_err(wrong)?;
-    Ok(settings)
-}
-
 /// Why an entry cannot run by subgraphs.
 enum NotPartially {
     /// Nothing of it is compiled.
@@ -149,10 +146,6 @@ enum NotPartially {
     /// An input or output has no known size; in words.
     Port(String),
     Wrong(Box<Diagnostic>),
-}
-
-pub(super) fn refused(entry: &str, reason: &str) -> Diagnostic {
-    Diagnostic::new(codes::E0601, format!("`@{entry}` is not compiled: {reason}"))
 }
 
 /// The tensors of a type, whose dimensions must be known.
@@ -236,8 +229,8 @@ impl Inner {
             Err(Refused::Not(reason)) => reason,
         };
         Inner::partial(module, &entry, name, (settings, limits)).map_err(|not| match not {
-            NotPartially::Nothing => Box::new(refused(name, reason.text())),
-            NotPartially::Port(words) => Box::new(refused(name, &words)),
+            NotPartially::Nothing => Box::new(run::not_compiled(name, reason.text())),
+            NotPartially::Port(words) => Box::new(run::not_compiled(name, &words)),
             NotPartially::Wrong(diagnostic) => diagnostic,
         })
     }

@@ -67,8 +67,9 @@ pub fn probe(settings: &Settings) -> MachineLimits {
     MachineLimits { gflops, read_gbs: levels.last().map_or(f64::NAN, |memory| memory.read_gbs), levels }
 }
 
-/// Times of runs, ascending, in milliseconds.
+/// Times of runs, in milliseconds.
 pub struct Times {
+    /// Ascending.
     sorted: Vec<f64>,
 }
 
@@ -87,6 +88,11 @@ impl Times {
 
     pub fn count(&self) -> usize {
         self.sorted.len()
+    }
+
+    /// All times, ascending.
+    pub fn into_sorted(self) -> Vec<f64> {
+        self.sorted
     }
 }
 
@@ -129,11 +135,8 @@ pub fn call(session: &mut OpenSession, bound: &[Bound]) -> Result<CallTimes, Err
     Ok(CallTimes { at, run: begin.elapsed() })
 }
 
-pub(crate) fn timed(
-    warmup: Duration,
-    measure: Duration,
-    mut run: impl FnMut() -> Result<(), Box<Diagnostic>>,
-) -> Result<Times, Box<Diagnostic>> {
+/// Warms something up, then measures its runs, at least three. Errors: those of a run.
+pub fn timed<E>(warmup: Duration, measure: Duration, mut run: impl FnMut() -> Result<(), E>) -> Result<Times, E> {
     let start = Instant::now();
     loop {
         run()?;

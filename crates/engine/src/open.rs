@@ -16,7 +16,7 @@
 mod ahead;
 
 use super::compile::{self, Compiled, OfSizes, Refused, Settings};
-use super::library::{Error, Inner, Network, Options, Session, refused, settings};
+use super::library::{Error, Inner, Network, Options, Session};
 use ahead::Ahead;
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
@@ -137,7 +137,7 @@ impl Network {
     /// Its code is made once for each size, its weights are packed once for all of them. Errors: those of [`Network::compile`]
     /// that do not depend on sizes.
     pub fn compile_open(&self, options: &Options) -> Result<OpenExecutable, Error> {
-        OpenExecutable::of(&self.program, options, settings(options, &self.program.sources)?)
+        OpenExecutable::of(&self.program, options, options.settings()?)
     }
 }
 
@@ -149,7 +149,7 @@ impl OpenExecutable {
         let mut inputs = vec![];
         for slot in &slots {
             let leaves = leaves::leaves(&slot.name, slot.ty, &program.module.types).map_err(|_| {
-                wrong(refused(&options.entry, &format!("`{}` is neither a tensor nor a tuple of tensors", slot.name)))
+                wrong(run::not_compiled(&options.entry, &format!("`{}` is neither a tensor nor a tuple of tensors", slot.name)))
             })?;
             inputs.extend(leaves.into_iter().map(|leaf| OpenPort { dims: leaf.dim_texts(), name: leaf.name, dtype: leaf.dtype }));
         }
@@ -247,7 +247,7 @@ impl Open {
         let mut module = self.module.clone();
         let func = self.func(&module)?;
         if !to_shapes(&mut module, func, &shapes) {
-            return Err(Box::new(refused(&self.entry, NotCompiled::UnknownShape.text())));
+            return Err(Box::new(run::not_compiled(&self.entry, NotCompiled::UnknownShape.text())));
         }
         let how = compile::how(&self.entry, &self.settings);
         let mut own = module.clone();

@@ -36,7 +36,7 @@ fn measured(args: &Args, threads: usize) -> Result<String, (Vec<Diagnostic>, boo
     let start = Instant::now();
     let artifact = artifact::open(&args.program.file).map_err(|wrong| (vec![wrong], false))?;
     let bound = artifact.bind(&args.program.requests()).map_err(|wrong| (wrong, false))?;
-    let figures = figures(args, artifact, &bound, (threads, args.program.target.isa()), start)?;
+    let figures = figures(args, artifact, &bound, (threads, args.program.target.machine().isa()), start)?;
     Ok(if args.json { format!("{}\n", figures.json()) } else { figures.text() })
 }
 

@@ -33,8 +33,9 @@ fn profiled(args: &Args, threads: usize) -> Result<String, (Vec<Diagnostic>, boo
     let artifact = artifact::open(&args.program.file).map_err(before)?;
     let bound = artifact.bind(&args.program.requests()).map_err(|wrong| (wrong, false))?;
     let loaded = artifact.load().map_err(before)?;
-    let mut found =
-        loaded.profile(&bound, threads, args.program.target.isa(), args.seconds).map_err(|wrong| (vec![wrong], true))?;
+    let mut found = loaded
+        .profile(&bound, threads, args.program.target.machine().isa(), args.seconds)
+        .map_err(|wrong| (vec![wrong], true))?;
     let mut rows = std::mem::take(&mut found.rows);
     args.sort(&mut rows);
     // The probe of the machine has memory of its own; it wants a machine, which the artifact has run on.

@@ -53,7 +53,8 @@ fn execute(console: &Console, args: &Args, threads: usize, start: Instant) -> Re
     let labels = args.labels.as_deref().map(top::read_labels).transpose()?;
     let loaded = artifact.load()?;
     let running = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
-    let (outputs, words) = ran(console, args, &loaded, &bound, (threads, args.program.target.isa()), start).map_err(running)?;
+    let (outputs, words) =
+        ran(console, args, &loaded, &bound, (threads, args.program.target.machine().isa()), start).map_err(running)?;
     if console.verbose {
         console.words(&format!("{words}\n"));
     }

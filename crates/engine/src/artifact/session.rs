@@ -1,6 +1,6 @@
 //! Runs of an artifact one after the other, on the caller's buffers.
 
-use super::{OpenSizes, Ready, failed};
+use super::{OpenSizes, Ready, failed, impossible};
 use crate::compile::Isa;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_exec::aot::describe::{Port, Size};
@@ -25,9 +25,20 @@ pub struct ArtifactSession {
 
 /// An output of the last run.
 pub struct ArtifactOutput<'a> {
-    pub dtype: DType,
+    name: &'a str,
     pub shape: &'a [u64],
-    pub bytes: &'a [u8],
+    bytes: &'a [u8],
+}
+
+impl ArtifactOutput<'_> {
+    /// Copies the elements to where they are asked for. Errors: E0714 if these are not as many bytes.
+    pub fn copy_to(&self, room: &mut [u8]) -> Result<(), Diagnostic> {
+        if room.len() != self.bytes.len() {
+            return Err(impossible(self.name));
+        }
+        room.copy_from_slice(self.bytes);
+        Ok(())
+    }
 }
 
 impl Ready {
@@ -96,9 +107,9 @@ impl ArtifactSession {
 
     /// The outputs of the last run, in order.
     pub fn outputs(&self) -> impl ExactSizeIterator<Item = ArtifactOutput<'_>> {
-        let dtypes = self.ready.result_dtypes(self.session.size());
-        dtypes.iter().enumerate().map(|(at, &dtype)| ArtifactOutput {
-            dtype,
+        let ports = &self.ready.description.sizes[self.session.size()].outputs;
+        ports.iter().enumerate().map(|(at, port)| ArtifactOutput {
+            name: &port.name,
             shape: self.session.output_shape(at),
             bytes: self.session.output(at),
         })
