@@ -157,7 +157,7 @@ impl Made {
                 return Ok(Engine::Open { executable, idle: Idle::default(), refused, partial: self.by_subgraphs() });
             }
             match network.compile(&options) {
-                Ok(executable) => Ok(Engine::Whole { executable, idle: Idle::default() }),
+                Ok(executable) => Ok(Engine::whole(executable)),
                 // An output has a size that its data decide.
                 Err(error) if error.code() == codes::E0601.id() => {
                     let partial = self.by_subgraphs();

@@ -25,6 +25,8 @@ use std::time::Duration;
 pub(crate) enum Engine {
     Whole {
         executable: library::Executable,
+        /// Runs are machine code alone, which has threads of its own.
+        is_code: bool,
         idle: Idle<Session>,
     },
     /// Where a size is refused, since its data decide the sizes of outputs, all run by subgraphs.
@@ -89,21 +91,27 @@ impl<'py> Call<'_, 'py> {
 }
 
 impl Engine {
+    pub(crate) fn whole(executable: library::Executable) -> Engine {
+        let is_code = executable.is_whole() && executable.fallbacks().is_empty();
+        Engine::Whole { executable, is_code, idle: Idle::default() }
+    }
+
     /// Runs once. Returns the arrays of the outputs.
     pub(crate) fn run<'py>(&self, py: Python<'py>, call: &Call<'_, 'py>) -> PyResult<Vec<Array<'py>>> {
         begin();
         match self {
-            Engine::Whole { executable, idle } => {
+            Engine::Whole { executable, is_code, idle } => {
                 let mut session = whole_session(py, executable, idle)?;
                 let room = call.room(py, call.signature.outputs.iter().map(Port::known))?;
                 let (inputs, mut outputs) = (call.bytes(), room.iter().map(bytes_mut).collect::<Vec<_>>());
-                let result = py.detach(|| session.run(&inputs, &mut outputs));
+                let run = || session.run(&inputs, &mut outputs);
+                let result = if *is_code { py.detach(run) } else { with_threads(py, run) };
                 idle.give(session);
                 result.map_err(|error| ended(&error)).map(|()| room)
             }
             Engine::Open { refused, partial, .. } if refused.load(Ordering::Relaxed) => run_partial(py, partial, call),
             Engine::Open { executable, idle, refused, partial } => {
-                let mut session = idle.take().unwrap_or_else(|| py.detach(|| executable.session()));
+                let mut session = idle.take().unwrap_or_else(|| with_threads(py, || executable.session()));
                 let shapes = open_shapes(py, &mut session, call);
                 if shapes.as_ref().is_err_and(|error| error.code() == codes::E0601.id()) {
                     idle.give(session);
@@ -127,7 +135,7 @@ impl Engine {
         }
     }
 
-    /// The times of runs of some seconds each, in milliseconds, after a warm-up; `room` holds the outputs of a run.
+    /// The times of runs, for some seconds after a warm-up; `room` holds the outputs of a run.
     pub(crate) fn times<'py>(
         &self,
         py: Python<'py>,
@@ -139,7 +147,7 @@ impl Engine {
         let (inputs, shapes) = (call.bytes(), call.shapes());
         let mut outputs: Vec<&mut [u8]> = room.iter().map(bytes_mut).collect();
         match self {
-            Engine::Whole { executable, idle } => {
+            Engine::Whole { executable, idle, .. } => {
                 let mut session = whole_session(py, executable, idle)?;
                 let times = with_threads(py, || timed(warmup, seconds, || session.run(&inputs, &mut outputs)));
                 idle.give(session);
@@ -149,7 +157,7 @@ impl Engine {
                 times_partial(py, partial, call, (warmup, seconds))
             }
             Engine::Open { executable, idle, .. } => {
-                let mut session = idle.take().unwrap_or_else(|| py.detach(|| executable.session()));
+                let mut session = idle.take().unwrap_or_else(|| with_threads(py, || executable.session()));
                 let shapes = wide(&shapes);
                 let shapes: Vec<&[u64]> = shapes.iter().map(Vec::as_slice).collect();
                 let times = with_threads(py, || timed(warmup, seconds, || session.at(&shapes)?.run(&inputs, &mut outputs)));
@@ -159,7 +167,7 @@ impl Engine {
             Engine::Partial(partial) => times_partial(py, partial, call, (warmup, seconds)),
             Engine::Artifact { ready, threads, isa, idle } => {
                 let mut session = artifact_session(py, ready, (*threads, *isa), idle)?;
-                let times = py.detach(|| {
+                let times = with_threads(py, || {
                     timed(warmup, seconds, || match session.run(&inputs, &shapes, || !interrupted()) {
                         Ok(true) => Ok(()),
                         Ok(false) => Err(Error::said(Diagnostic::new(codes::E0805, "interrupted"))),
@@ -195,7 +203,7 @@ impl Engine {
 fn whole_session(py: Python<'_>, executable: &library::Executable, idle: &Idle<Session>) -> PyResult<Session> {
     match idle.take() {
         Some(session) => Ok(session),
-        None => py.detach(|| executable.session()).map_err(|error| ended(&error)),
+        None => with_threads(py, || executable.session()).map_err(|error| ended(&error)),
     }
 }
 
@@ -207,7 +215,7 @@ fn artifact_session(
 ) -> PyResult<ArtifactSession> {
     match idle.take() {
         Some(session) => Ok(session),
-        None => py.detach(|| ready.start(threads, isa)).map_err(said),
+        None => with_threads(py, || ready.start(threads, isa)).map_err(said),
     }
 }
 
@@ -263,7 +271,7 @@ fn run_open<'py>(
     let shapes: Vec<&[u64]> = shapes.iter().map(Vec::as_slice).collect();
     let room = call.room(py, found.iter().map(Vec::as_slice))?;
     let (inputs, mut outputs) = (call.bytes(), room.iter().map(bytes_mut).collect::<Vec<_>>());
-    py.detach(|| session.at(&shapes)?.run(&inputs, &mut outputs)).map_err(|error| ended(&error))?;
+    with_threads(py, || session.at(&shapes)?.run(&inputs, &mut outputs)).map_err(|error| ended(&error))?;
     Ok(room)
 }
 

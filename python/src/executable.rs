@@ -203,7 +203,7 @@ impl Executable {
     fn fallbacks(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
         let engine = self.engine(py)?;
         // Who makes code holds locks of the engine, and may wait for the interpreter lock.
-        Ok(py.detach(|| engine.fallbacks()))
+        Ok(with_threads(py, || engine.fallbacks()))
     }
 
     /// The milliseconds of single runs, ascending, after a warm-up. They do not include what a call from Python adds.
@@ -407,7 +407,8 @@ pub(crate) fn compile(
     sizes: usize,
 ) -> PyResult<Executable> {
     let how = How::of(entry, threads, accuracy, target, level, sizes)?;
-    Executable::new(py, Made::of(module.program.clone(), how)?)
+    let made = with_threads(py, || Made::of(module.program.clone(), how))?;
+    Executable::new(py, made)
 }
 
 /// Loads an artifact of `relayc build` or `Executable.save`. It is code: load only what you trust.
@@ -415,7 +416,7 @@ pub(crate) fn compile(
 #[pyo3(signature = (path, threads=None, target="native"))]
 pub(crate) fn load_artifact(py: Python<'_>, path: PathBuf, threads: Option<usize>, target: &str) -> PyResult<Executable> {
     let how = How::of("main", threads, "fast", target, 3, 1)?;
-    let ready = py.detach(|| artifact::open(&path)?.load()).map_err(said)?;
+    let ready = with_threads(py, || artifact::open(&path)?.load()).map_err(said)?;
     let ready = Arc::new(ready);
     let how = How { entry: ready.entry().to_owned(), ..how };
     let mut inputs = vec![];

@@ -2,6 +2,7 @@
 
 use crate::error::{said, wrong};
 use crate::module::Module;
+use crate::signals::with_threads;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use relayc_base::diag::render::{Format, render};
@@ -21,7 +22,7 @@ use std::path::PathBuf;
 #[pyfunction]
 #[pyo3(signature = (text, name="<string>"))]
 fn read_text(py: Python<'_>, text: &str, name: &str) -> Module {
-    Module::new(py.detach(|| check_text_as(name, text, Phase::Main, &ReadOptions::of(Dialect::Today))))
+    Module::new(with_threads(py, || check_text_as(name, text, Phase::Main, &ReadOptions::of(Dialect::Today))))
 }
 
 /// Reads and checks a file: a text, a model of ONNX, an archive. `set` are sizes of dynamic dimensions, `data.0=8` or `n=8`.
@@ -51,9 +52,9 @@ fn import_file(
     const WEIGHTS: &str = "model.params";
     let name = path.display().to_string();
     let request = Request { model: path, weights, params: Some(WEIGHTS.into()), shapes, inputs, keep_going, external_data };
-    let outcome = py.detach(|| import(&request));
+    let outcome = with_threads(py, || import(&request));
     let Some(imported) = outcome.imported else { return Err(wrong(outcome.diagnostics, &outcome.sources)) };
-    let mut program = py.detach(|| check_text_as(&name, &imported.text, Phase::Main, &ReadOptions::of(Dialect::Today)));
+    let mut program = with_threads(py, || check_text_as(&name, &imported.text, Phase::Main, &ReadOptions::of(Dialect::Today)));
     if let Some(bytes) = imported.weights {
         program.packed = Packed::of(&name, read_tensors(WEIGHTS, &bytes).map_err(said)?);
     }
@@ -64,7 +65,7 @@ fn import_file(
 #[pyfunction]
 fn diagnostics(py: Python<'_>, module: &Module) -> Vec<(String, String)> {
     let program = &module.program;
-    let linted = py.detach(|| linted(program));
+    let linted = with_threads(py, || linted(program));
     let (found, sources) = match &linted {
         Some(linted) => (&linted.diagnostics, &linted.sources),
         None => (&program.diagnostics, &program.sources),
@@ -118,7 +119,7 @@ fn optimized(py: Python<'_>, module: &Module, passes: Vec<String>, level: u8, en
         }
     };
     let plan = PassPlan { entry, ..plan };
-    py.detach(|| optimise::optimise(&mut program.module, &plan, &mut ())).map_err(said)?;
+    with_threads(py, || optimise::optimise(&mut program.module, &plan, &mut ())).map_err(said)?;
     Ok(Module::new(program))
 }
 
@@ -161,7 +162,7 @@ fn draw(
     }
     let function = function.map(|name| name.trim_start_matches('@').to_owned());
     let part = Part { function, around, depth, weights, unfolded: !fold };
-    let drawn = py.detach(|| viz::graph(&program, &part).map(|graph| viz::text(&graph, &program.sources, form)));
+    let drawn = with_threads(py, || viz::graph(&program, &part).map(|graph| viz::text(&graph, &program.sources, form)));
     drawn.map_err(|error| wrong(vec![error], &program.sources))
 }
 
@@ -181,12 +182,12 @@ fn zoo_networks() -> Vec<(&'static str, &'static str, Vec<Flag>)> {
 /// A network of the zoo, with weights of a seed. Errors: ValueError for an unknown name or flag.
 #[pyfunction]
 fn zoo_build(py: Python<'_>, name: &str, flags: Vec<String>, seed: Option<u32>) -> PyResult<Module> {
-    let built = py.detach(|| model::build(name, &flags, seed)).map_err(|error| match error {
+    let built = with_threads(py, || model::build(name, &flags, seed)).map_err(|error| match error {
         ModelError::Usage { message, help } => PyValueError::new_err(format!("{message}: {help}")),
         ModelError::Found(diagnostics) => wrong(diagnostics, &Default::default()),
     })?;
     let text = &built.text;
-    let mut program = py.detach(|| check_text_as(name, text, Phase::Main, &ReadOptions::of(Dialect::Today)));
+    let mut program = with_threads(py, || check_text_as(name, text, Phase::Main, &ReadOptions::of(Dialect::Today)));
     program.packed = Packed::of(name, built.weights.unwrap_or_default());
     Ok(Module::new(program))
 }

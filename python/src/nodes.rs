@@ -4,6 +4,7 @@ use crate::bridge::read::{self, Read};
 use crate::bridge::{tensors, write};
 use crate::error::wrong;
 use crate::module::Module;
+use crate::signals::with_threads;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -38,12 +39,17 @@ pub(crate) fn astext(node: &Bound<'_, PyAny>, show_meta_data: bool) -> PyResult<
 /// Reads the text of a module and infers its types.
 #[pyfunction]
 #[pyo3(signature = (source, source_name, init_module=None))]
-pub(crate) fn parse_module(source: &str, source_name: &str, init_module: Option<&Bound<'_, PyAny>>) -> PyResult<Module> {
+pub(crate) fn parse_module(
+    py: Python<'_>,
+    source: &str,
+    source_name: &str,
+    init_module: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Module> {
     let text = match init_module.filter(|module| !module.is_none()) {
         Some(module) => beside(source, &astext(module, true)?),
         None => source.to_owned(),
     };
-    checked(check_text_as(source_name, &text, Phase::InferModule, &options())).map(Module::new)
+    checked(with_threads(py, || check_text_as(source_name, &text, Phase::InferModule, &options()))).map(Module::new)
 }
 
 /// `source` with the definitions of a printed module in scope. They stand on the line of the header: constructors come before their
@@ -61,7 +67,7 @@ fn beside(source: &str, module: &str) -> String {
 #[pyfunction]
 pub(crate) fn parse_expr<'py>(py: Python<'py>, source: &str, source_name: &str) -> PyResult<Bound<'py, PyAny>> {
     let text = if source.trim_start().starts_with("#[version") { source.to_owned() } else { format!("{HEADER}{source}") };
-    let program = checked(check_text_as(source_name, &text, Phase::Resolve, &options()))?;
+    let program = checked(with_threads(py, || check_text_as(source_name, &text, Phase::Resolve, &options())))?;
     match program.module.root {
         Root::Expr(root) => write::expr(py, &program.module, &Default::default(), root),
         Root::Globals => Err(PyValueError::new_err("the text is a module: read it with `tvm.relay.parse`")),
@@ -98,7 +104,8 @@ pub(crate) fn run_pass<'py>(
     }
     let step = Step::new(name, args).map_err(|error| crate::error::said(*error))?;
     let mut read = typed(module)?;
-    optimise::optimise(&mut read.module, &PassPlan::requested(vec![step], Target::V3), &mut ()).map_err(crate::error::said)?;
+    let plan = PassPlan::requested(vec![step], Target::V3);
+    with_threads(module.py(), || optimise::optimise(&mut read.module, &plan, &mut ())).map_err(crate::error::said)?;
     write::module(module.py(), &read.module, &read.known)
 }
 
@@ -157,12 +164,12 @@ fn typed(module: &Bound<'_, PyAny>) -> PyResult<Read> {
     let text_of =
         |module: &ir::Module| print(module, ops::table(), Options { types: false, meta: true, exact: true, dim_names: false });
     let before = read.module.clone();
-    let diagnostics = infer::infer(&mut read.module, ops::table());
+    let diagnostics = with_threads(module.py(), || infer::infer(&mut read.module, ops::table()));
     if !has_errors(&diagnostics) {
         return Ok(read);
     }
     // The same errors with places, where the text of the program shows them.
-    let program = check_text_as("module", &text_of(&before), Phase::InferModule, &options());
+    let program = with_threads(module.py(), || check_text_as("module", &text_of(&before), Phase::InferModule, &options()));
     if program.has_errors() {
         return Err(wrong(program.diagnostics, &program.sources));
     }

@@ -1,16 +1,18 @@
 //! What a process does to runs: signals end them, and a fork leaves their threads behind.
 //!
 //! A run asks between its operators whether it is to end ([`interrupted`]). Now and then that looks for signals, and keeps the
-//! exception that a handler raised, such as `KeyboardInterrupt`, for the caller ([`Run::ended`]). A single operator is never cut.
+//! exception that a handler raised, such as `KeyboardInterrupt`, for the caller ([`ended`]). A single operator is never cut.
 //!
-//! A forked process has none of the threads of the one it comes from. What owns threads is made anew there ([`generation`]), and the
-//! work that the libraries share among threads of their own runs in a pool of that process ([`with_threads`]).
+//! A forked process has none of the threads of the one it comes from. What owns threads is made anew there ([`generation`]), and work
+//! that the libraries may share among threads of their own runs in a pool of that process: all of it goes through [`with_threads`].
 
 use crate::error::raised;
 use pyo3::prelude::*;
 use relayc_driver::error::Error;
 use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,7 +22,26 @@ const PATIENCE: Duration = Duration::from_millis(50);
 thread_local! {
     /// When this thread looked for signals last, and what a handler raised.
     static LOOKED: Cell<Option<Instant>> = const { Cell::new(None) };
-    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+    static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
+    /// Whose work this thread of a pool does.
+    static CALLER: RefCell<Option<Caller>> = const { RefCell::new(None) };
+}
+
+/// The thread that waits for work in a pool. It may be the main one, which alone runs handlers of signals.
+struct Caller {
+    ask: Sender<()>,
+    answers: Receiver<Look>,
+}
+
+/// `Err` if the run is to end: what a handler raised, nothing if the interpreter is going away, and with it whoever waits for the
+/// result.
+type Look = Result<(), Option<PyErr>>;
+
+fn look() -> Look {
+    match Python::try_attach(|py| py.check_signals()) {
+        Some(found) => found.map_err(Some),
+        None => Err(None),
+    }
 }
 
 /// Whether the run of this thread is to end.
@@ -30,16 +51,13 @@ pub(crate) fn interrupted() -> bool {
         return false;
     }
     LOOKED.set(Some(now));
-    let found = Python::try_attach(|py| py.check_signals());
-    match found {
-        Some(Err(error)) => {
-            RAISED.set(Some(error));
-            true
-        }
-        Some(Ok(())) => false,
-        // The interpreter is going away, and with it whoever waits for the result.
-        None => true,
-    }
+    let asked = CALLER.with_borrow(|caller| {
+        let caller = caller.as_ref()?;
+        caller.ask.send(()).ok()?;
+        caller.answers.recv().ok()
+    });
+    let found = asked.unwrap_or_else(look);
+    found.map_err(|error| RAISED.set(error)).is_err()
 }
 
 /// Begins a run of this thread.
@@ -75,10 +93,34 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Does work that the libraries may share among their threads, with the interpreter lock free.
 pub(crate) fn with_threads<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> R {
-    py.detach(|| match pool() {
-        Some(pool) => pool.install(work),
-        None => work(),
-    })
+    // The lock of the pool is taken under the interpreter lock, so that no fork finds it taken.
+    match pool() {
+        Some(pool) => py.detach(|| in_pool(&pool, work)),
+        None => py.detach(work),
+    }
+}
+
+/// Does work on a thread of a pool, and looks for signals when it asks.
+fn in_pool<R: Send>(pool: &rayon::ThreadPool, work: impl FnOnce() -> R + Send) -> R {
+    let ((ask, asked), (answer, answers)) = (channel(), channel());
+    let mut done = None;
+    pool.in_place_scope(|scope| {
+        let done = &mut done;
+        scope.spawn(move |_| {
+            // A thread that waits for its share of one caller's work may begin that of another.
+            let own = (CALLER.replace(Some(Caller { ask, answers })), LOOKED.replace(Some(Instant::now())), RAISED.take());
+            let result = catch_unwind(AssertUnwindSafe(work));
+            *done = Some((result, RAISED.replace(own.2)));
+            LOOKED.set(own.1);
+            CALLER.set(own.0);
+        });
+        while asked.recv().is_ok() {
+            let _ = answer.send(look());
+        }
+    });
+    let (result, raised) = done.expect("the scope waits for it");
+    RAISED.set(raised);
+    result.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// The pool of a forked process.

@@ -3,6 +3,7 @@
 use crate::arrays::{array_of, tensor_of_any};
 use crate::error::said;
 use crate::module::Module;
+use crate::signals::with_threads;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -60,7 +61,7 @@ fn read(path: &Path) -> PyResult<Named> {
 /// The named arrays of a file of tensors.
 #[pyfunction]
 fn read_weights<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
-    dict_of(py, &py.detach(|| read(&path))?)
+    dict_of(py, &with_threads(py, || read(&path))?)
 }
 
 /// Writes named arrays to a file, in the format of its name.
@@ -74,7 +75,7 @@ fn write_weights(py: Python<'_>, path: PathBuf, params: &Bound<'_, PyDict>) -> P
             path.display()
         )));
     };
-    py.detach(|| sys::write_all(vec![(&path, making_of(&path, format, &named))])).map_err(said)
+    with_threads(py, || sys::write_all(vec![(&path, making_of(&path, format, &named))])).map_err(said)
 }
 
 /// The module with weights of files and arrays for parameters of these names; they win over those that it has.
@@ -83,7 +84,7 @@ fn with_weights(py: Python<'_>, module: &Module, files: Vec<PathBuf>, arrays: Op
     let mut program = module.program.clone();
     let mut all = std::mem::take(&mut program.packed.weights);
     for file in &files {
-        all.extend(py.detach(|| read(file))?);
+        all.extend(with_threads(py, || read(file))?);
     }
     all.extend(arrays.map(named_of).transpose()?.unwrap_or_default());
     // The last of a name.

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import relayc
+import relayc.tvm as tvm
+from relayc.tvm import relay
 
 PAIR = "def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(3), float32]) { (add(%x, %y), (sum(%x, axis=[1]), %y)) }"
 RELU = "def @main(%x: Tensor[(n, 4), float32]) { nn.relu(%x) }"
@@ -332,6 +334,59 @@ text = f"def @main(%x: Tensor[(300, 300), float32]) {{ {' '.join(layers)} %11999
 executable, x = relayc.parse(text).compile(threads=1, level=0), np.zeros((300, 300), "float32")
 run = lambda: [executable(x) for _ in range(100)]
 """
+
+CORRELATION = """
+def @main(%a: Tensor[(1, 8, 32, 32), float32], %b: Tensor[(1, 8, 32, 32), float32]) {
+  nn.correlation(%a, %b, kernel_size=1, max_displacement=4, stride1=1, stride2=1, padding=[4, 4, 4, 4])
+}
+"""
+
+
+def after_threads():
+    """Work that shares its parts among threads of the libraries."""
+    x, w = relay.var("x", shape=(512, 512)), relay.const(np.ones((512, 512), "float32"))
+    folded = tvm.IRModule.from_expr(relay.Function([x], relay.add(x, relay.nn.dense(w, w))))
+    text = relayc.parse(folded.astext(show_meta_data=True))
+    correlation, ones = relayc.parse(CORRELATION), np.ones((1, 8, 32, 32), "float32")
+    by_evaluation = correlation.compile(threads=2)
+    assert by_evaluation.fallbacks == ["nn.correlation"]
+    return {
+        "optimize": lambda: text.optimize("fold-constants"),
+        "FoldConstant": lambda: relay.transform.FoldConstant()(relay.transform.InferType()(folded)),
+        "build": lambda: relay.build(folded, target="llvm"),
+        "evaluation": lambda: by_evaluation(ones, ones),
+        "interpreter": lambda: correlation.run(ones, ones, engine="interp"),
+    }
+
+
+@pytest.mark.parametrize("name", ["optimize", "FoldConstant", "build", "evaluation", "interpreter"])
+def test_a_process_that_is_forked_after_threads_ran_has_its_own(name):
+    call = after_threads()[name]
+    call()
+
+    def work():
+        call()
+        # And so does one that is forked from it.
+        return in_child(lambda: call() is not None)
+
+    assert in_child(work)
+
+
+def test_a_signal_ends_a_run_in_a_forked_process():
+    exec(LOOPS, names := {"relayc": relayc, "np": np})
+    assert names["module"].run(np.int64(3), engine="interp") == 3
+
+    def work():
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        start = time.monotonic()
+        try:
+            names["run"]()
+        except KeyboardInterrupt:
+            return time.monotonic() - start < 5
+        return False
+
+    assert in_child(work)
+
 
 
 @pytest.mark.parametrize("program", [LOOPS, PRODUCTS], ids=["interpreted", "compiled"])
