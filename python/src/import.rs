@@ -1,18 +1,20 @@
 //! Models of other formats as programs.
 
-use crate::bridge::tensors::{NativeTensor, tensor_of};
+use crate::bridge::tensors::NativeTensor;
 use crate::error::{said, wrong};
 use crate::module::Module;
+use crate::signals::with_threads;
+use crate::weights::named_of;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use relayc_base::Sources;
+use relayc_base::diag::render::{Format, render};
 use relayc_driver::import::{read_mxnet, read_onnx};
 use relayc_driver::{Dialect, Phase, ReadOptions, check_text_as};
-use relayc_weights::Named;
 
 /// Reads an ONNX model (`kind` is "onnx") or the JSON of an MXNet symbol ("mxnet") as a program with its weights by the names of its
-/// parameters, and the model's names of the inputs by the names of their parameters. `shapes` are texts such as `data=1,3,224,224`;
+/// parameters, the model's names of the inputs by the names of their parameters, and the rendered warnings. `shapes` are texts such as `data=1,3,224,224`;
 /// `weights` are arrays by name, for MXNet.
 ///
 /// Errors: RelayError for a model that cannot be imported.
@@ -25,15 +27,18 @@ pub(crate) fn import_model<'py>(
     name: &str,
     shapes: Vec<String>,
     weights: Option<&Bound<'py, PyDict>>,
-) -> PyResult<(Module, Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+) -> PyResult<(Module, Bound<'py, PyDict>, Bound<'py, PyDict>, String)> {
     let mut sources = Sources::new();
     let model = match kind {
-        "onnx" => read_onnx(name, data, &shapes, &mut sources),
-        "mxnet" => read_mxnet(name, &data, (&shapes, named(weights)?), &mut sources),
+        "onnx" => with_threads(py, || read_onnx(name, data, &shapes, &mut sources)),
+        "mxnet" => {
+            let weights = weights.map(named_of).transpose()?.unwrap_or_default();
+            with_threads(py, || read_mxnet(name, &data, (&shapes, weights), &mut sources))
+        }
         other => return Err(PyValueError::new_err(format!("models are of kind \"onnx\" or \"mxnet\", not \"{other}\""))),
     };
     let model = model.map_err(|diagnostics| wrong(diagnostics, &sources))?;
-    let program = check_text_as(name, &model.text, Phase::InferModule, &ReadOptions::of(Dialect::Today));
+    let program = with_threads(py, || check_text_as(name, &model.text, Phase::InferModule, &ReadOptions::of(Dialect::Today)));
     if let Some(error) = program.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
         return Err(said(error.clone()));
     }
@@ -45,13 +50,5 @@ pub(crate) fn import_model<'py>(
     for (ours, theirs) in model.inputs {
         inputs.set_item(ours, theirs)?;
     }
-    Ok((Module::new(program), weights, inputs))
-}
-
-fn named(weights: Option<&Bound<'_, PyDict>>) -> PyResult<Named> {
-    let mut named = Named::new();
-    for (name, array) in weights.into_iter().flatten() {
-        named.push((name.extract()?, tensor_of(&array, None)?));
-    }
-    Ok(named)
+    Ok((Module::new(program), weights, inputs, render(&model.warnings, &sources, Format::Plain, false)))
 }

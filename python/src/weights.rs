@@ -24,7 +24,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// The tensors of a dictionary of arrays.
-fn named_of(dict: &Bound<'_, PyDict>) -> PyResult<Named> {
+pub(crate) fn named_of(dict: &Bound<'_, PyDict>) -> PyResult<Named> {
     dict.iter()
         .map(|(name, value)| {
             let name: String = name.extract()?;

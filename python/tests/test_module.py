@@ -174,7 +174,21 @@ def test_models_of_onnx():
     )
     import tempfile
 
-    with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), file.name)
-        for module in (relayc.import_onnx(file.name), relayc.load(file.name)):
-            np.testing.assert_array_equal(module.run(np.zeros(2, "float32")), [5, 6])
+DATA = Path(__file__).resolve().parents[2] / "tests/golden/cli/data"
+
+
+def test_doubts_about_models_are_warnings(monkeypatch):
+    with pytest.warns(UserWarning, match="what they would compute are inputs of the program now") as raised:
+        relayc.import_onnx(DATA / "unsupported.onnx", keep_going=True)
+    assert raised[0].filename == __file__
+
+    class Doubting:
+        def import_model(self, *args, **kwargs):
+            *found, doubts = relayc._relayc.import_model(*args, **kwargs)
+            assert doubts == ""
+            return (*found, "warning[W0001]: who knows\n")
+
+    monkeypatch.setattr(_native, "_native", Doubting)
+    with pytest.warns(UserWarning, match="who knows$") as raised:
+        relay.frontend.from_onnx(model())
+    assert raised[0].filename == __file__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
@@ -95,12 +96,18 @@ def network(name: str, flags: Sequence[str]) -> Any:
 def import_model(
     data: bytes, kind: str, shapes: Sequence[str], weights: Optional[Mapping[str, Any]] = None
 ) -> Tuple[Any, Dict[str, Any], Dict[str, str]]:
-    """The module of a model ("onnx", "mxnet"), its weights, and the model's names of inputs by the names of parameters."""
+    """The module of a model ("onnx", "mxnet"), its weights, and the model's names of inputs by the names of parameters.
+
+    What is doubtful about it is a warning of Python.
+    """
     from .ir.module import IRModule
 
-    module, arrays, inputs = _native().import_model(
+    module, arrays, inputs, doubts = _native().import_model(
         data, kind, shapes=list(shapes), weights=None if weights is None else dict(weights)
     )
+    if doubts:
+        # About the caller of `from_onnx` or `from_mxnet`.
+        warnings.warn(doubts.rstrip(), stacklevel=4)
     return IRModule._from_nodes(*module.nodes()), arrays, inputs
 
 
