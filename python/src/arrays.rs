@@ -11,6 +11,7 @@ use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMet
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use relayc_engine::compile::bytes as elements;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 
@@ -194,7 +195,7 @@ pub(crate) fn shape<'a>(array: &'a Array<'_>) -> &'a [usize] {
 
 /// Writes the elements of a tensor into an array of its type.
 pub(crate) fn fill(array: &Array<'_>, tensor: &Tensor) {
-    bytes_mut(array).copy_from_slice(&tensor.to_le_bytes());
+    bytes_mut(array).copy_from_slice(&elements(tensor));
 }
 
 /// The number of bytes of an array's elements.
@@ -261,15 +262,27 @@ pub(crate) fn array_of<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Array<
 }
 
 /// The tensor of any array, of the element type that it has. Errors: TypeError for one that Relay has no tensors of.
-pub(crate) fn tensor_of_any(py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+pub(crate) fn tensor_of_any(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     static DTYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let array = coerce(value, name, "")?;
-    let dtype: String = DTYPE.import(py, "relayc._arrays", "dtype_name")?.call1((&array,))?.extract()?;
-    let dtype = DType::parse(&dtype).filter(|dtype| DType::RUNTIME.contains(dtype)).ok_or_else(|| {
-        PyTypeError::new_err(format!("`{name}`: Relay has no tensors of {dtype}; convert it: array.astype(\"float32\")"))
+    let dtype: String = DTYPE.import(value.py(), "relayc._arrays", "dtype_name")?.call1((&array,))?.extract()?;
+    tensor_of_type(name, array.as_any(), dtype_named(name, &dtype)?)
+}
+
+/// The tensor of an array that holds elements of this type. Errors: TypeError for an array of others.
+pub(crate) fn tensor_of_type(name: &str, array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
+    let py = array.py();
+    let array = array.cast::<PyUntypedArray>().map_err(|_| {
+        let found = array.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+        PyTypeError::new_err(format!("`{name}`: expected an array, found {found}"))
     })?;
-    let array = array.cast_into::<PyUntypedArray>()?;
-    let texts = array.shape().iter().map(usize::to_string).collect();
-    let port = Port::new(py, name, dtype, texts)?;
+    let port = Port::new(py, name, dtype, array.shape().iter().map(usize::to_string).collect())?;
     tensor_of(&port, &port.input(array.as_any())?)
+}
+
+/// The element type of a name. Errors: TypeError for one that tensors do not have.
+pub(crate) fn dtype_named(of: &str, name: &str) -> PyResult<DType> {
+    DType::parse(name).filter(|dtype| DType::RUNTIME.contains(dtype)).ok_or_else(|| {
+        PyTypeError::new_err(format!("`{of}`: Relay has no tensors of {name}; convert it: array.astype(\"float32\")"))
+    })
 }

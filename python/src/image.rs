@@ -1,6 +1,6 @@
 //! Pictures as tensors.
 
-use crate::bridge::tensors::{array_of, dtype_named};
+use crate::arrays::{Array, array_of, dtype_named};
 use crate::error::said;
 use pyo3::prelude::*;
 use relayc_ir::types::Dim;
@@ -18,8 +18,8 @@ pub(crate) fn read_image<'py>(
     preset: &str,
     shape: Vec<i64>,
     dtype: &str,
-) -> PyResult<Bound<'py, PyAny>> {
-    let dtype = dtype_named(dtype)?;
+) -> PyResult<Array<'py>> {
+    let dtype = dtype_named("like", dtype)?;
     let dims: Vec<Dim> = shape.into_iter().map(Dim::known).collect();
     let name = path.display().to_string();
     let read = || images::read(&name, &sys::read_file(&path, sys::DATA_LIMIT)?, Preset::find(preset)?, &dims, dtype);

@@ -34,7 +34,6 @@ fn _relayc(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(nodes::native_of, module)?)?;
     module.add_function(wrap_pyfunction!(import::import_model, module)?)?;
     module.add_function(wrap_pyfunction!(image::read_image, module)?)?;
-    module.add_function(wrap_pyfunction!(nodes::tensor_of, module)?)?;
     module.add_function(wrap_pyfunction!(zoo::network, module)?)?;
     module.add_class::<module::Module>()?;
     module.add_class::<bridge::tensors::NativeTensor>()?;

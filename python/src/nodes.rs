@@ -1,7 +1,7 @@
 //! Functions on nodes of `relayc.tvm`: their text, their inference, their passes.
 
 use crate::bridge::read::{self, Read};
-use crate::bridge::{tensors, write};
+use crate::bridge::write;
 use crate::error::wrong;
 use crate::module::Module;
 use crate::signals::with_threads;
@@ -131,12 +131,6 @@ fn argument(value: &Bound<'_, PyAny>) -> PyResult<Arg> {
 #[pyfunction]
 pub(crate) fn native_of(module: &Bound<'_, PyAny>) -> PyResult<Module> {
     Ok(Module::new(program(typed(module)?.module)))
-}
-
-/// The array of a constant's tensor.
-#[pyfunction]
-pub(crate) fn tensor_of(array: &Bound<'_, PyAny>, dtype: &str) -> PyResult<tensors::NativeTensor> {
-    Ok(tensors::NativeTensor { tensor: tensors::tensor_of(array, Some(dtype))? })
 }
 
 fn options() -> ReadOptions {

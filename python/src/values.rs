@@ -229,7 +229,7 @@ impl<'a, 'py> Reader<'a, 'py> {
             return Err(PyTypeError::new_err(format!("`{name}`: expected {}, found a tensor", types.text(ty))));
         }
         let Some((dims, dtype)) = ty.and_then(|ty| types.as_tensor(ty)) else {
-            return tensor_of_any(self.py, name, object);
+            return tensor_of_any(name, object);
         };
         let texts = match dims_of(dims) {
             Some(dims) => dims.iter().map(i64::to_string).collect(),

@@ -28,7 +28,7 @@ pub(crate) fn named_of(dict: &Bound<'_, PyDict>) -> PyResult<Named> {
     dict.iter()
         .map(|(name, value)| {
             let name: String = name.extract()?;
-            let tensor = tensor_of_any(dict.py(), &name, &value)?;
+            let tensor = tensor_of_any(&name, &value)?;
             Ok((name, tensor))
         })
         .collect()

@@ -525,7 +525,7 @@ pub(crate) fn too_large(error: LoadError) -> Box<Diagnostic> {
 }
 
 /// The elements of a tensor as a run takes them, without a copy if they already have that layout.
-pub(crate) fn bytes(tensor: &Tensor) -> Cow<'_, [u8]> {
+pub fn bytes(tensor: &Tensor) -> Cow<'_, [u8]> {
     match tensor.data() {
         _ if cfg!(target_endian = "big") => Cow::Owned(tensor.to_le_bytes()),
         Data::F32(array) => Cow::Borrowed(sys::bytes_of(array)),

@@ -1,8 +1,9 @@
 //! Nodes to the IR.
 
-use super::tensors::tensor_of;
+use super::tensors::NativeTensor;
 use super::types::{TypeReader, endless, kind, text, unsteady};
 use super::{Known, address, values};
+use crate::arrays::{dtype_named, tensor_of_type};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -196,11 +197,11 @@ impl<'py> Reader<'py> {
         }
         let py = constant.py();
         let tensor = match constant.getattr(intern!(py, "_tensor")) {
-            Ok(tensor) if !tensor.is_none() => tensor.extract::<PyRef<'_, super::tensors::NativeTensor>>()?.tensor.clone(),
+            Ok(tensor) if !tensor.is_none() => tensor.extract::<PyRef<'_, NativeTensor>>()?.tensor.clone(),
             _ => {
                 let data = constant.getattr(intern!(py, "data"))?;
                 let dtype = text(&data, intern!(py, "dtype"))?;
-                tensor_of(&data.getattr(intern!(py, "_array"))?, Some(&dtype))?
+                tensor_of_type("constant", &data.getattr(intern!(py, "_array"))?, dtype_named("constant", &dtype)?)?
             }
         };
         let id = self.module.consts.push(tensor);
