@@ -1,28 +1,27 @@
 //! The graph of TVM's graph executor that a program is in groups, with the constants that it takes as inputs.
 
 use crate::arrays::tensor_of_any;
-use crate::error::{said, wrong};
+use crate::bridge::tensors::NativeTensor;
+use crate::error::wrong;
 use crate::module::Module;
-use crate::weights::dict_of;
-use pyo3::exceptions::PyKeyError;
+use crate::signals::with_threads;
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use relayc_driver::export;
-use relayc_driver::optimise::{self, PassPlan, Target};
-use relayc_exchange::graph_json;
+use relayc_driver::{Program, export};
+use relayc_exchange::graph_json::{self, Graph};
 use relayc_ir::tensor::Tensor;
-use relayc_weights::read_tensors;
+use relayc_weights::Named;
 
-/// The graph as JSON, and its constants by the names of their nodes. Errors: RelayError for a program that the graph executor cannot
+/// The graph as JSON, and its constants by the names of their nodes, which share memory with the module. Errors: RelayError for a program that the graph executor cannot
 /// run.
 #[pyfunction]
 pub(crate) fn graph_of<'py>(py: Python<'py>, module: &Module, entry: &str, level: u8) -> PyResult<(String, Bound<'py, PyDict>)> {
     let mut program = module.program.clone();
-    let graph = py.detach(|| export::to_graph_json(&mut program, entry, &[], level));
-    let graph = graph.map_err(|diagnostics| wrong(diagnostics, &program.sources))?;
-    let bytes = graph.constants.unwrap_or_else(export::no_constants);
-    let constants = read_tensors("constants", &bytes).map_err(said)?;
-    Ok((graph.json, dict_of(py, &constants)?))
+    let (graph, constants) = grouped(py, &mut program, entry, level)?;
+    let tensors = PyDict::new(py);
+    constants.into_iter().try_for_each(|(name, tensor)| tensors.set_item(name, NativeTensor { tensor }))?;
+    Ok((graph_json::write(&graph), tensors))
 }
 
 /// The module in the groups of the graph, with other tensors for some of its constants. Errors: KeyError for a name that no constant
@@ -36,21 +35,17 @@ pub(crate) fn with_constants(
     constants: &Bound<'_, PyDict>,
 ) -> PyResult<Module> {
     let mut program = module.program.clone();
-    optimise::bind_weights(&mut program, entry, &[]).map_err(|diagnostics| wrong(diagnostics, &program.sources))?;
-    let how = PassPlan { entry: Some(entry.to_owned()), ..PassPlan::level(level, Target::V3) };
-    py.detach(|| optimise::optimise(&mut program.module, &how, &mut ())).map_err(said)?;
+    let (_, named) = grouped(py, &mut program, entry, level)?;
     let module = &mut program.module;
-    let Some(global) = module.find_global(entry) else { return Err(PyKeyError::new_err(entry.to_owned())) };
-    let (_, named) = graph_json::of_function(module, module.globals[global].func).map_err(said)?;
     for (name, value) in constants.iter() {
         let name: String = name.extract()?;
-        let tensor = tensor_of_any(py, &name, &value)?;
+        let tensor = tensor_of_any(&name, &value)?;
         let known = named.iter().find(|(known, _)| *known == name).map(|(_, tensor)| tensor);
         let known = known.ok_or_else(|| PyKeyError::new_err(format!("there is no constant `{name}`")))?;
         let found = module.consts.ids().find(|&id| is_shared(&module.consts[id], known));
         let found = found.filter(|_| (known.dtype(), known.shape()) == (tensor.dtype(), tensor.shape()));
         let found = found.ok_or_else(|| {
-            pyo3::exceptions::PyValueError::new_err(format!(
+            PyValueError::new_err(format!(
                 "`{name}`: expected {} of the shape {:?}, found {} of the shape {:?}",
                 known.dtype(),
                 known.shape(),
@@ -61,6 +56,12 @@ pub(crate) fn with_constants(
         module.consts[found] = tensor;
     }
     Ok(Module::new(program))
+}
+
+/// The program in the groups of its graph, the graph, and its constants. Errors: RelayError.
+fn grouped(py: Python<'_>, program: &mut Program, entry: &str, level: u8) -> PyResult<(Graph, Named)> {
+    let grouped = with_threads(py, || export::grouped(program, entry, &[], level));
+    grouped.map_err(|diagnostics| wrong(diagnostics, &program.sources))
 }
 
 /// Whether two tensors are one, with the same elements in memory.

@@ -8,7 +8,7 @@ use crate::engine::fault_injection::Fault;
 use clap::ValueEnum;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::thousands;
-use relayc_driver::export::{self, GraphFile};
+use relayc_driver::export;
 use relayc_driver::optimise::{self, MAX_LEVEL};
 use relayc_driver::run::Limits;
 use relayc_driver::{Phase, Program};
@@ -176,9 +176,9 @@ fn files(args: &Args, settings: Vec<Settings>, program: &mut Program) -> Result<
         add(What::Asm, beside(&format!("{target}.s")), text.into_bytes());
     }
     if args.emit.contains(&What::GraphJson) || args.emit.contains(&What::Params) {
-        let GraphFile { json, constants, .. } = graph?;
-        add(What::GraphJson, beside("json"), json.into_bytes());
-        add(What::Params, beside("params"), constants.unwrap_or_else(export::no_constants));
+        let graph = graph?;
+        add(What::Params, beside("params"), graph.params().unwrap_or_else(export::no_constants));
+        add(What::GraphJson, beside("json"), graph.json.into_bytes());
     }
     Ok(Made { files, at_load })
 }

@@ -86,7 +86,8 @@ fn write_onnx(console: &Console, args: &Args, program: &Program) -> Result<u8, V
 fn write_graph(console: &Console, args: &Args, program: &mut Program) -> Result<u8, Vec<Diagnostic>> {
     let graph = export::to_graph_json(program, &args.entry, &args.params, args.level.unwrap_or(MAX_LEVEL))?;
     let mut files: Vec<(&Path, &[u8])> = vec![(&args.output, graph.json.as_bytes())];
-    match (&args.params_out, &graph.constants) {
+    let constants = graph.params();
+    match (&args.params_out, &constants) {
         (Some(path), Some(constants)) => files.push((path, constants)),
         (Some(_), None) => console.words("note: the graph has no constants, so `--params-out` is not written\n"),
         (None, Some(_)) => {

@@ -8,10 +8,10 @@ use super::run::Limits;
 use super::{Phase, Program, bind, check_text, emit, import, run};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::{Sources, Span};
-use relayc_exchange::graph_json;
+use relayc_exchange::graph_json::{self, Graph};
 use relayc_exchange::onnx::{self, Export, Model};
-use relayc_weights::TensorFile;
 use relayc_weights::params as params_file;
+use relayc_weights::{Named, TensorFile};
 use std::path::PathBuf;
 
 /// Makes an ONNX model of a function of a checked module. Parameters found in a weight file become constants.
@@ -76,10 +76,17 @@ fn not_the_same(why: &str) -> Diagnostic {
 /// A graph of TVM's graph executor.
 pub struct GraphFile {
     pub json: String,
-    /// The bytes of a `.params` file with the constants, which the graph takes as inputs; `None` if it has none.
-    pub constants: Option<Vec<u8>>,
+    /// The constants, which the graph takes as inputs, by their names.
+    pub constants: Named,
     pub n_inputs: usize,
     pub n_calls: usize,
+}
+
+impl GraphFile {
+    /// The bytes of a `.params` file with the constants; `None` if there are none.
+    pub fn params(&self) -> Option<Vec<u8>> {
+        (!self.constants.is_empty()).then(|| params_file::write(&self.constants))
+    }
 }
 
 /// The bytes of a `.params` file without tensors.
@@ -92,22 +99,21 @@ pub fn no_constants() -> Vec<u8> {
 ///
 /// Errors: E0202 for an unknown function; those of [`bind::weights`]; E0708 for functions that the graph executor cannot run.
 pub fn to_graph_json(program: &mut Program, entry: &str, params: &[PathBuf], level: u8) -> Result<GraphFile, Vec<Diagnostic>> {
+    let (graph, constants) = grouped(program, entry, params, level)?;
+    let n_inputs = graph.inputs().count();
+    Ok(GraphFile { json: graph_json::write(&graph), n_calls: graph.nodes.len() - n_inputs, n_inputs, constants })
+}
+
+/// As [`to_graph_json`]: the graph, and its constants by the names of its inputs. The program becomes the one in groups, and shares
+/// the constants with them.
+pub fn grouped(program: &mut Program, entry: &str, params: &[PathBuf], level: u8) -> Result<(Graph, Named), Vec<Diagnostic>> {
     optimise::bind_weights(program, entry, params)?;
     let module = &mut program.module;
-    let Some(global) = module.find_global(entry) else { return Err(vec![run::no_entry(module, entry)]) };
-    let func = module.globals[global].func;
     let one = |diagnostic| vec![diagnostic];
     let how = PassPlan { entry: Some(entry.to_owned()), ..PassPlan::level(level, Target::V3) };
     optimise::optimise(module, &how, &mut ()).map_err(one)?;
-    let func = module.find_global(entry).map_or(func, |global| module.globals[global].func);
-    let (graph, constants) = graph_json::of_function(module, func).map_err(one)?;
-    let n_inputs = graph.inputs().count();
-    Ok(GraphFile {
-        json: graph_json::write(&graph),
-        constants: (!constants.is_empty()).then(|| params_file::write(&constants)),
-        n_inputs,
-        n_calls: graph.nodes.len() - n_inputs,
-    })
+    let Some(global) = module.find_global(entry) else { return Err(vec![run::no_entry(module, entry)]) };
+    graph_json::of_function(module, module.globals[global].func).map_err(one)
 }
 
 /// The graph variable bound to the expression at a place: `%3` of `%3 = …`.

@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, List, Mapping, Optional
 
-import numpy as np
 
 from ... import _native
 from ...error import TVMError
 from ...runtime.module import Module, ModulePropertyMask
 from ...runtime.ndarray import NDArray
-from ._codec import to_array, to_ndarray
+from ._codec import to_array
 from ._executor import ExecutorModule
 
 #: What files of programs of the virtual machine begin with.
@@ -44,7 +43,7 @@ class Network:
         except TVMError:
             # The graph executor of TVM cannot run it; this one can.
             return _plain_graph(self.executable), {}
-        return text, {name: _tensor(array) for name, array in constants.items()}
+        return text, {name: NDArray(tensor.numpy(), tensor.dtype) for name, tensor in constants.items()}
 
     def with_constants(self, constants: Mapping[str, NDArray]) -> Any:
         """The executable with other values for constants. Raises ValueError for one of another type."""
