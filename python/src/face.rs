@@ -123,16 +123,11 @@ fn optimized(py: Python<'_>, module: &Module, passes: Vec<String>, level: u8, en
     Ok(Module::new(program))
 }
 
-/// The passes: name, level, and what each does.
-#[pyfunction]
-fn passes() -> Vec<(&'static str, u8, &'static str)> {
-    optimise::all().into_iter().map(|pass| (pass.name, pass.level, pass.doc)).collect()
-}
-
-/// A drawing of a program as text: "term", "dot", "svg" or "html". Errors: ValueError for another form, RelayError.
+/// A drawing of a program as text: "term", "dot", "svg" or "html". Errors: ValueError for another form or an impossible width,
+/// RelayError.
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
-#[pyo3(signature = (module, form, *, function=None, around=None, depth=3, weights=false, fold=true, width=viz::WIDTH, title="-"))]
+#[pyo3(signature = (module, form, *, function=None, around=None, depth=viz::DEPTH, weights=false, fold=true, width=viz::WIDTH as i64, title="-"))]
 fn draw(
     py: Python<'_>,
     module: &Module,
@@ -142,11 +137,11 @@ fn draw(
     depth: usize,
     weights: bool,
     fold: bool,
-    width: usize,
+    width: i64,
     title: &str,
 ) -> PyResult<String> {
     let form = match form {
-        "term" => Form::Term { width },
+        "term" => Form::Term { width: columns(width)? },
         "dot" => Form::Dot,
         "svg" => Form::Svg,
         "html" => Form::Html { title: title.to_owned(), heat: None, memory: None },
@@ -164,6 +159,15 @@ fn draw(
     let part = Part { function, around, depth, weights, unfolded: !fold };
     let drawn = with_threads(py, || viz::graph(&program, &part).map(|graph| viz::text(&graph, &program.sources, form)));
     drawn.map_err(|error| wrong(vec![error], &program.sources))
+}
+
+/// The columns of a terminal. Errors: ValueError.
+fn columns(width: i64) -> PyResult<usize> {
+    if viz::WIDTHS.contains(&width) {
+        return Ok(width as usize);
+    }
+    let (least, most) = (viz::WIDTHS.start(), viz::WIDTHS.end());
+    Err(PyValueError::new_err(format!("width is {width}: expected a number from {least} to {most}")))
 }
 
 /// The name, the default and the meaning of a flag.
@@ -227,7 +231,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(require_sound, module)?)?;
     module.add_function(wrap_pyfunction!(print, module)?)?;
     module.add_function(wrap_pyfunction!(optimized, module)?)?;
-    module.add_function(wrap_pyfunction!(passes, module)?)?;
     module.add_function(wrap_pyfunction!(draw, module)?)?;
     module.add_function(wrap_pyfunction!(zoo_networks, module)?)?;
     module.add_function(wrap_pyfunction!(zoo_build, module)?)?;

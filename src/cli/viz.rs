@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "%NAME")]
     around: Option<String>,
     /// The radius of the neighbourhood, in edges.
-    #[arg(long, value_name = "N", default_value_t = 3, requires = "around")]
+    #[arg(long, value_name = "N", default_value_t = viz::DEPTH, requires = "around")]
     depth: usize,
     /// Draw the changes of these passes: removed and added nodes.
     #[arg(long, value_name = "PASS,…", conflicts_with_all = ["profile", "plan"])]
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long)]
     no_fold: bool,
     /// The number of columns of the terminal.
-    #[arg(long, value_name = "COLUMNS", default_value_t = viz::WIDTH as u16, value_parser = clap::value_parser!(u16).range(40..=1000))]
+    #[arg(long, value_name = "COLUMNS", default_value_t = viz::WIDTH as u16, value_parser = clap::value_parser!(u16).range(viz::WIDTHS))]
     width: u16,
 }
 

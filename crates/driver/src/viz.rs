@@ -8,6 +8,13 @@ use relayc_ir::Module;
 use relayc_ops as ops;
 use relayc_viz::{self as viz, GroupKind, NodeId};
 pub use relayc_viz::{Graph, Memory, WIDTH};
+use std::ops::RangeInclusive;
+
+/// The columns that a terminal may have.
+pub const WIDTHS: RangeInclusive<i64> = 40..=1000;
+
+/// The radius of a neighbourhood, unless it is given.
+pub const DEPTH: usize = 3;
 
 /// The part of a program to draw.
 #[derive(Clone, Debug, Default)]
