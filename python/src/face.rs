@@ -1,19 +1,19 @@
 //! Programs as `relayc.Module` sees them: read, checked, changed by passes, drawn; the zoo, and the manual of operators.
 
-use crate::error::{said, wrong};
+use crate::error::{raised, said, wrong};
 use crate::module::Module;
 use crate::signals::with_threads;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
+use relayc_base::diag::has_errors;
 use relayc_base::diag::render::{Format, render};
-use relayc_base::diag::{codes, has_errors};
 use relayc_driver::bind::Packed;
 use relayc_driver::import::{Request, import};
 use relayc_driver::model::{self, ModelError};
 use relayc_driver::optimise::{self, PassPlan, Target};
 use relayc_driver::show::{self, Options};
 use relayc_driver::viz::{self, Form, Part};
-use relayc_driver::{Dialect, Phase, Program, ReadOptions, check_file, check_text_as, manual};
+use relayc_driver::{self as driver, Dialect, Phase, Program, ReadOptions, check_text_as, manual};
 use relayc_weights::read_tensors;
 use relayc_zoo as zoo;
 use std::path::PathBuf;
@@ -26,15 +26,12 @@ fn read_text(py: Python<'_>, text: &str, name: &str) -> Module {
 }
 
 /// Reads and checks a file: a text, a model of ONNX, an archive. `set` are sizes of dynamic dimensions, `data.0=8` or `n=8`.
-/// Errors: RelayError for a file that cannot be read; what is wrong with a program is among its diagnostics.
+/// Errors: RelayError for a file without a program; what is wrong with a program is among its diagnostics.
 #[pyfunction]
 #[pyo3(signature = (path, *, set=vec![], entry="main"))]
 fn read_file(py: Python<'_>, path: PathBuf, set: Vec<String>, entry: &str) -> PyResult<Module> {
     let how = ReadOptions { set, entry: entry.to_owned(), ..ReadOptions::of(Dialect::Today) };
-    let program = py.detach(|| check_file(&path, Phase::Main, &how));
-    // Bytes that are no text make no program with errors.
-    let unread = program.sources.files().len() == 0 || program.diagnostics.iter().any(|said| said.code == codes::E0005);
-    if unread && program.has_errors() { Err(wrong(program.diagnostics, &program.sources)) } else { Ok(Module::new(program)) }
+    with_threads(py, || driver::read_file(&path, Phase::Main, &how)).map(Module::new).map_err(|error| raised(&error))
 }
 
 /// Imports a model of another format with its weights. Returns the rendered warnings as well. Errors: RelayError.

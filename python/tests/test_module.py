@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import relayc
+from relayc.tvm import _native, relay
 
 WRONG = 'def @main(%x: Tensor[(2, 3), float32]) { nn.rulu(%x) }'
 TWICE = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) { add(%x, %x) }'
@@ -123,6 +125,53 @@ def test_files_that_hold_no_program(tmp_path):
         relayc.load(tmp_path / "raw.relay")
 
 
+def model(operator="Add"):
+    pytest.importorskip("onnx")
+    from onnx import TensorProto, helper
+
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node(operator, ["x", "w"], ["y"])],
+        "g",
+        [info("x", TensorProto.FLOAT, [2])],
+        [info("y", TensorProto.FLOAT, [2])],
+        [helper.make_tensor("w", TensorProto.FLOAT, [2], [5.0, 6.0])],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]).SerializeToString()
+
+
+@pytest.mark.parametrize("cut", [0, 1, 20, 60, -1])
+def test_models_that_were_cut_off(tmp_path, cut):
+    (tmp_path / "net.onnx").write_bytes(model()[:cut])
+    for read in (relayc.load, relayc.import_onnx):
+        with pytest.raises(relayc.RelayError, match="net.onnx"):
+            read(tmp_path / "net.onnx")
+
+
+def test_models_that_cannot_be_imported(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(model("Frobnicate"))
+    with pytest.raises(relayc.RelayError, match="Frobnicate"):
+        relayc.load(tmp_path / "net.onnx")
+
+
+def test_files_of_another_kind(tmp_path):
+    x = np.ones((2, 2), "float32")
+    relayc.save_params(tmp_path / "w.params", {"w": x})
+    relayc.save_params(tmp_path / "w.safetensors", {"w": x})
+    np.savez(tmp_path / "w.npz", w=x)
+    np.save(tmp_path / "w.npy", x)
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(30))
+    (tmp_path / "graph.json").write_text('{"nodes": [], "heads": [], "attrs": {"dltype": ["list_str", []]}}')
+    (tmp_path / "net-symbol.json").write_text('{"nodes": [], "heads": [], "attrs": {}}')
+    (tmp_path / "net.cfg").write_text("[net]\nwidth=4\n")
+    for path in sorted(tmp_path.iterdir()):
+        with pytest.raises(relayc.RelayError, match=f"{path.name}` is .*, not a program of Relay") as raised:
+            relayc.load(path)
+        assert raised.value.code == "E0725"
+    with pytest.raises(relayc.RelayError, match="directory"):
+        relayc.load(tmp_path)
+
+
 def test_sizes_are_set_when_a_file_is_read(tmp_path):
     (tmp_path / "net.relay").write_text("def @main(%x: Tensor[(n, 2), float32]) { nn.relu(%x) }")
     module = relayc.load(tmp_path / "net.relay", set=["n=4"])
@@ -160,19 +209,11 @@ def test_pages_of_operators():
         relayc.ops.page("nn.rellu")
 
 
-def test_models_of_onnx():
-    onnx = pytest.importorskip("onnx")
-    from onnx import TensorProto, helper
+def test_models_of_onnx(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(model())
+    for module in (relayc.import_onnx(tmp_path / "net.onnx"), relayc.load(tmp_path / "net.onnx")):
+        np.testing.assert_array_equal(module.run(np.zeros(2, "float32")), [5, 6])
 
-    info = helper.make_tensor_value_info
-    graph = helper.make_graph(
-        [helper.make_node("Add", ["x", "w"], ["y"])],
-        "g",
-        [info("x", TensorProto.FLOAT, [2])],
-        [info("y", TensorProto.FLOAT, [2])],
-        [helper.make_tensor("w", TensorProto.FLOAT, [2], [5.0, 6.0])],
-    )
-    import tempfile
 
 DATA = Path(__file__).resolve().parents[2] / "tests/golden/cli/data"
 

@@ -106,6 +106,16 @@ pub enum Phase {
 /// Reads and checks a file; `-` is standard input. An archive in Model Library Format gives its program with its weights, and so
 /// does an ONNX model.
 pub fn check_file(path: &Path, until: Phase, how: &ReadOptions) -> Program {
+    checked_file(path, until, how).unwrap_or_else(|unread| unread)
+}
+
+/// As [`check_file`]. Errors: those of a file in which there is no program.
+pub fn read_file(path: &Path, until: Phase, how: &ReadOptions) -> Result<Program, error::Error> {
+    checked_file(path, until, how).map_err(|unread| error::Error::new(unread.diagnostics, &unread.sources))
+}
+
+/// The program of a file; `Err` if there is none, for which an empty one says why.
+fn checked_file(path: &Path, until: Phase, how: &ReadOptions) -> Result<Program, Program> {
     let mut sources = Sources::new();
     let mut timings = Timings::default();
     let read = timings.time("read", || match package::open(path, &mut sources)? {
@@ -115,7 +125,7 @@ pub fn check_file(path: &Path, until: Phase, how: &ReadOptions) -> Program {
     let (file, package) = match read {
         Ok(read) => read,
         Err(diagnostics) => {
-            return Program { sources, module: Module::new(), diagnostics, timings, packed: bind::Packed::default() };
+            return Err(Program { sources, module: Module::new(), diagnostics, timings, packed: bind::Packed::default() });
         }
     };
     let mut program = check(sources, file, until, how, timings);
@@ -127,7 +137,7 @@ pub fn check_file(path: &Path, until: Phase, how: &ReadOptions) -> Program {
             program.packed = package.weights(&program.module);
         }
     }
-    program
+    Ok(program)
 }
 
 /// Checks a text.
@@ -210,9 +220,23 @@ pub fn read_source(path: &Path, sources: &mut Sources) -> Result<FileId, Vec<Dia
     if let Some(kind) = relayc_exchange::kind(&bytes) {
         return Err(vec![no_program(&name, kind, &bytes)]);
     }
+    if let Some(kind) = relayc_weights::Kind::of("", &bytes) {
+        return Err(vec![tensors_alone(&name, kind)]);
+    }
     let (text, reports) = syntax::decode(sources.next_id(), &bytes);
     let file = sources.add(name, text);
     if reports.is_empty() { Ok(file) } else { Err(reports) }
+}
+
+/// The message for a file of tensors or a picture.
+fn tensors_alone(name: &str, kind: relayc_weights::Kind) -> Diagnostic {
+    use relayc_weights::Kind;
+    let (what, help) = match kind {
+        Kind::Named => ("a file of tensors", format!("give it to a program as its weights: `--params {name}`")),
+        Kind::Npy => ("a tensor", format!("give it to a program as an input: `-i NAME=@{name}`")),
+        Kind::Picture => ("a picture", format!("give it to a program as an input: `-i NAME=@{name}:PRESET`")),
+    };
+    Diagnostic::new(codes::E0725, format!("`{name}` is {what}, not a program of Relay")).help(help)
 }
 
 /// The message for a file that is not Relay text.
