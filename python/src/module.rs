@@ -4,7 +4,6 @@ use crate::bridge::write;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use relayc_driver::Program;
-use relayc_driver::show::{self, Options};
 
 /// A program of Relay: its functions and data types.
 #[pyclass(module = "relayc._relayc")]
@@ -20,12 +19,6 @@ impl Module {
 
 #[pymethods]
 impl Module {
-    /// The canonical text.
-    #[pyo3(signature = (*, types=false, meta=true))]
-    fn text(&self, types: bool, meta: bool) -> String {
-        show::print(&self.program, Options { types, meta, exact: false, dim_names: false })
-    }
-
     /// The functions by their global variables and the data types by their headers, as nodes of `relayc.tvm`.
     fn nodes<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
         write::module(py, &self.program.module, &Default::default())

@@ -147,8 +147,3 @@ def graph_of(native: Any, entry: str, level: int) -> Tuple[str, Dict[str, Any]]:
 def load_artifact(path: str) -> Any:
     """The executable in a shared object."""
     return _native().load_artifact(path)
-
-
-def text_of(native: Any) -> str:
-    """The text of a native module with everything that is in it."""
-    return native.text(types=True, meta=True)
