@@ -96,15 +96,21 @@ def _of_numbers(value: Any, name: str, dtype: str) -> np.ndarray:
         raise TypeError(f"`{name}`: NumPy has no {BFLOAT16}: give an array of 16-bit numbers, or of ml_dtypes.bfloat16")
     wanted = np.dtype(dtype)
     exact = wanted.kind in "biu" and found.dtype.kind in "biuf"
-    converted = found.astype(wanted)
-    if exact and not np.array_equal(converted.astype(found.dtype), found):
+    if exact:
+        with np.errstate(invalid="ignore", over="ignore"):
+            converted = found.astype(wanted)
+            # There and back, a number that wraps around is itself again, with another sign between.
+            same = np.array_equal(converted.astype(found.dtype), found) and np.array_equal(converted < 0, found < 0)
+    else:
+        converted, same = found.astype(wanted), True
+    if not same:
         raise TypeError(f"`{name}`: the numbers are not all {dtype}")
     return converted
 
 
 def _has(array: np.ndarray, dtype: str) -> bool:
     if dtype == BFLOAT16:
-        return array.dtype.itemsize == 2 and array.dtype.kind in "Vu"
+        return array.dtype.itemsize == 2 and array.dtype.kind in "Vu" and array.dtype.names is None
     return dtype_name(array) == dtype
 
 

@@ -88,7 +88,8 @@ impl Port {
             return false;
         }
         let kind = descr.kind();
-        kind == kind_of(self.dtype) || kind == b'u' && self.dtype == DType::BF16
+        // Two raw bytes are none of a structure.
+        (kind == kind_of(self.dtype) || kind == b'u' && self.dtype == DType::BF16) && !descr.has_fields()
     }
 
     /// A new array for an output, whose elements nobody has set.

@@ -149,9 +149,10 @@ impl Executable {
         inputs: Vec<Bound<'py, PyAny>>,
         outputs: Option<Vec<Bound<'py, PyAny>>>,
     ) -> PyResult<Vec<Array<'py>>> {
-        let ports = &self.signature.inputs;
-        if inputs.len() != ports.len() {
-            return Err(PyTypeError::new_err(format!("expected {} tensors, found {}", ports.len(), inputs.len())));
+        let Signature { inputs: ports, outputs: results, .. } = &self.signature;
+        let counts = [(ports.len(), Some(inputs.len())), (results.len(), outputs.as_ref().map(Vec::len))];
+        if let Some((expected, found)) = counts.into_iter().find_map(|(n, found)| Some((n, found.filter(|&found| found != n)?))) {
+            return Err(PyTypeError::new_err(format!("expected {expected} tensors, found {found}")));
         }
         let inputs = ports.iter().zip(&inputs).map(|(port, value)| port.input(value)).collect::<PyResult<Vec<_>>>()?;
         self.engine(py)?.run(py, &Call { signature: &self.signature, inputs: &inputs, outputs })

@@ -130,6 +130,80 @@ def test_zero_sizes() -> None:
     executable.run_into((empty, total), empty.copy())
 
 
+RAW = np.array([0x3F80, 0x4000], "uint16")
+
+
+@pytest.mark.parametrize("x", [RAW, RAW.view("V2"), RAW.astype(">u2"), RAW.repeat(2)[::2]], ids=["u2", "V2", ">u2", "strides"])
+def test_two_raw_bytes_are_bfloat16(x: np.ndarray) -> None:
+    executable = relayc.parse("def @main(%x: Tensor[(2), bfloat16]) { add(%x, %x) }").compile(threads=1)
+    assert executable(x).view("uint16").tolist() == [0x4000, 0x4080]
+
+
+def test_two_bytes_of_a_structure_are_not_bfloat16() -> None:
+    executable = relayc.parse("def @main(%x: Tensor[(2), bfloat16]) { add(%x, %x) }").compile(threads=1)
+    pairs = np.zeros(2, [("a", "u1"), ("b", "u1")])
+    for call in (lambda: executable(pairs), lambda: executable(pairs[::-1]), lambda: executable.run_into(pairs, RAW)):
+        with pytest.raises(TypeError, match="expected an array of bfloat16"):
+            call()
+
+
+def test_bits_of_numbers_and_of_booleans() -> None:
+    nans = np.array([0x7F800001, 0xFFC12345, 0xFF800000], "uint32").view("float32")
+    same = relayc.parse("def @main(%x: Tensor[(3), float32]) { reverse(%x, axis=0) }").compile(threads=1)
+    assert np.array_equal(same(nans).view("uint32"), nans.view("uint32")[::-1])
+    # Any byte but 0 is true, and comes out as 1.
+    odd = np.frombuffer(bytes([0, 1, 2, 255]), np.bool_)
+    for body in ("logical_and(%x, %x)", "equal(%x, True)", "cast(cast(%x, dtype=\"int32\"), dtype=\"bool\")", "%x"):
+        module = relayc.parse(f"def @main(%x: Tensor[(4), bool]) {{ {body} }}")
+        for engine in ("jit", "interp"):
+            assert module.run(odd, engine=engine).view(np.uint8).tolist() == [0, 1, 1, 1], (body, engine)
+
+
+@pytest.mark.parametrize(
+    "dtype, value",
+    [("int64", 2**63), ("int64", 2**64), ("uint64", -1), ("uint64", 2**64), ("uint64", [1, -1]), ("int32", 2**31), ("int8", [1, 300]),
+     ("uint8", -1), ("bool", 2), ("int32", float("nan")), ("int32", 1e300), ("float32", 10**400)],
+)  # fmt: skip
+def test_numbers_that_no_tensor_of_the_type_holds(dtype: str, value: Any) -> None:
+    shape = f"({len(value)})" if isinstance(value, list) else "()"
+    module = relayc.parse(f"def @main(%x: Tensor[{shape}, {dtype}]) {{ %x }}")
+    for engine in ("jit", "interp"):
+        with pytest.raises(TypeError, match=f"the numbers are not all {dtype}|expected numbers"):
+            module.run(value, engine=engine)
+
+
+HUGE = [0, -1, 2**31, 2**63 - 1, 2**63, 2**64 - 1, 2**64, -(2**63), 2**70]
+
+
+@pytest.mark.parametrize("number", HUGE)
+def test_numbers_as_options(number: int) -> None:
+    module = relayc.parse(TWO)
+    for call in (
+        lambda: module.draw(width=number),
+        lambda: module.compile(threads=number),
+        lambda: module.compile(level=number or 9, threads=1),
+        lambda: relayc.zoo.build("mlp", batch=number),
+        lambda: relayc.read_image("picture.png", "unit", np.broadcast_to(np.float32(0), (1, 3, 8, max(0, min(number, 2**40))))),
+    ):
+        with pytest.raises((ValueError, OverflowError, relayc.RelayError)):
+            call()
+    for call in (
+        lambda: module.draw(depth=number, around="%x"),
+        lambda: module.compile(sizes=number, threads=1),
+        lambda: module.optimize(level=number),
+        lambda: relayc.zoo.build("mlp", seed=number),
+        lambda: module.compile(threads=1).bench(seconds=-abs(number) - 1),
+    ):
+        expect_exception(call)
+
+
+def test_arrays_that_are_no_outputs_of_a_flat_run() -> None:
+    two, x = relayc.parse(TWO).compile(threads=1), np.ones(2, "float32")
+    for outputs in ([], [x.copy()], [x.copy() for _ in range(3)]):
+        with pytest.raises(TypeError, match=f"expected 2 tensors, found {len(outputs)}"):
+            two._run_flat([x], outputs)
+
+
 class Lying:
     """An object that has the protocols of arrays, and breaks them."""
 
