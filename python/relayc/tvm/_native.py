@@ -28,10 +28,10 @@ def _reported(module: Any = None) -> Iterator[None]:
 
 
 def astext(node: Any, show_meta_data: bool = True, annotate: Optional[Callable[[Any], str]] = None) -> str:
-    """The text of a module, an expression, a type or a pattern; `annotate` gives a comment for an expression."""
-    if annotate is None:
-        return _native().astext(node, show_meta_data)
-    return _native().astext(node, show_meta_data, annotate)
+    """The text of a module, an expression, a type or a pattern. Raises NotImplementedError for `annotate`."""
+    if annotate is not None:
+        raise NotImplementedError("relayc prints no annotations of callers: comments of expressions are their types")
+    return _native().astext(node, show_meta_data)
 
 
 def parse_module(source: str, source_name: str, init_module: Any = None, meta_table: Any = None) -> Any:
