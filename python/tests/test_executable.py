@@ -277,6 +277,23 @@ def test_artifacts_of_several_sizes(tmp_path):
         loaded(np.ones((2, 4), "float32"))
 
 
+def test_artifacts_refuse_other_weights(tmp_path):
+    x, w = relay.var("x", shape=(2, 8)), np.random.default_rng(3).random((4, 8), "float32")
+    function = relay.Function([x], relay.nn.dense(x, relay.const(w)))
+    library = relay.build(tvm.IRModule.from_expr(function), target="llvm")
+    library.export_library(str(tmp_path / "net.so"))
+    loaded = tvm.contrib.graph_executor.GraphModule(tvm.runtime.load_module(str(tmp_path / "net.so"))["default"](tvm.cpu()))
+    (name, value), = library.get_params().items()
+    loaded.set_input(name, value)
+    loaded.load_params(relay.save_param_dict({name: value}))
+    for give in (loaded.set_input, lambda name, other: loaded.load_params(relay.save_param_dict({name: other}))):
+        with pytest.raises(tvm.TVMError, match=f"`{name}`: the artifact was built with another value"):
+            give(name, tvm.nd.array(value.numpy() + 1))
+    ones = np.ones((2, 8), "float32")
+    loaded.run(x=ones)
+    np.testing.assert_allclose(loaded.get_output(0).numpy(), ones @ w.T, rtol=1e-5)
+
+
 def in_child(work):
     """Whether `work` is done in a forked process, in time."""
     child = os.fork()
@@ -317,23 +334,6 @@ def test_a_forked_process_goes_on():
     assert in_child(lambda: in_child(work))
     np.testing.assert_array_equal(whole(X, Y)[0], X + 1)
 
-
-LOOPS = """
-module = relayc.parse('''
-def @loop(%n: int64, %x: float32) -> float32 {
-  if (equal(%n, 0i64)) { %x } else { @loop(subtract(%n, 1i64), add(%x, 1f)) }
-}
-def @main(%n: int64) -> float32 { @loop(%n, 0f) }
-''')
-run = lambda: [module.run(np.int64(90_000), engine="interp") for _ in range(1000)]
-"""
-PRODUCTS = """
-layers = ["%0 = nn.dense(%x, %x, units=300);"]
-layers += [f"%{n} = nn.dense(%{n - 1}, %x, units=300);" for n in range(1, 12_000)]
-text = f"def @main(%x: Tensor[(300, 300), float32]) {{ {' '.join(layers)} %11999 }}"
-executable, x = relayc.parse(text).compile(threads=1, level=0), np.zeros((300, 300), "float32")
-run = lambda: [executable(x) for _ in range(100)]
-"""
 
 CORRELATION = """
 def @main(%a: Tensor[(1, 8, 32, 32), float32], %b: Tensor[(1, 8, 32, 32), float32]) {
@@ -387,6 +387,23 @@ def test_a_signal_ends_a_run_in_a_forked_process():
 
     assert in_child(work)
 
+
+LOOPS = """
+module = relayc.parse('''
+def @loop(%n: int64, %x: float32) -> float32 {
+  if (equal(%n, 0i64)) { %x } else { @loop(subtract(%n, 1i64), add(%x, 1f)) }
+}
+def @main(%n: int64) -> float32 { @loop(%n, 0f) }
+''')
+run = lambda: [module.run(np.int64(90_000), engine="interp") for _ in range(1000)]
+"""
+PRODUCTS = """
+layers = ["%0 = nn.dense(%x, %x, units=300);"]
+layers += [f"%{n} = nn.dense(%{n - 1}, %x, units=300);" for n in range(1, 12_000)]
+text = f"def @main(%x: Tensor[(300, 300), float32]) {{ {' '.join(layers)} %11999 }}"
+executable, x = relayc.parse(text).compile(threads=1, level=0), np.zeros((300, 300), "float32")
+run = lambda: [executable(x) for _ in range(100)]
+"""
 
 
 @pytest.mark.parametrize("program", [LOOPS, PRODUCTS], ids=["interpreted", "compiled"])

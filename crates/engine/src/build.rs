@@ -6,6 +6,7 @@
 
 mod bounded;
 mod control;
+mod digests;
 mod header;
 mod part;
 mod refused;
@@ -96,8 +97,8 @@ pub fn build(program: &Program, request: &Request) -> Result<BuildOutputs, Vec<D
     }
     let source = program.sources.files().next().map_or("", |file| &file.text);
     let graph = graph(program, request, level);
-    let json = graph.as_ref().map_or("", |graph| &graph.json);
-    let facts = ImageFacts { entry: &request.entry, source, graph: json, sizes: &sizes };
+    let json = graph.as_ref().map_or(String::new(), digests::marked);
+    let facts = ImageFacts { entry: &request.entry, source, graph: &json, sizes: &sizes };
     let at_load = writer.at_load();
     let image = writer.finish(&facts);
     let bug = |words: String| one(Diagnostic::new(codes::E0901, words));

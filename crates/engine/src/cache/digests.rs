@@ -121,7 +121,7 @@ fn lines(file: &File) -> Option<Vec<(Identity, String)>> {
 }
 
 /// The digest of bytes, in hexadecimal digits.
-pub(super) fn of_bytes(bytes: &[u8]) -> String {
+pub(crate) fn of_bytes(bytes: &[u8]) -> String {
     format!("{:x}", Sha256::digest(bytes))
 }
 

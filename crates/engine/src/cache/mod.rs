@@ -8,7 +8,7 @@
 //! time is that of the last use, by which programs make room for others. Whatever is wrong with the cache is a warning, and the
 //! program is compiled as without it.
 
-mod digests;
+pub(crate) mod digests;
 mod image;
 mod key;
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Dict, List, Optional, Set, Tuple
 
 import numpy as np
@@ -84,6 +85,10 @@ class ExecutorModule(Module):
         name = self._constant_names[at - len(self._names)]
         self._constant(name).copyfrom(value)
         self._set.add(name)
+        known = self.network.digests.get(name)
+        if known and hashlib.sha256(self._constants[name]._array.tobytes()).hexdigest() != known:
+            words = "the artifact was built with another value, which is part of its code"
+            raise TVMError(f"`{name}`: {words}: build the network anew to run it with this one")
 
     def _set_input_zero_copy(self, key: Any, value: Any) -> None:
         at = self._position(key)

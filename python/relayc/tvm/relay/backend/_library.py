@@ -2,7 +2,7 @@
 
 A network runs its whole function at once; the graph only describes it. Its inputs are the function's parameters, then
 the constants of the graph (`p0`, `p1`, …) with their values. Another value for a constant compiles the network anew with
-it; in an artifact the constants are part of the code and stay as they are.
+it; in an artifact the constants are part of the code, and other values are refused.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class Network:
         self.entry = "main"
         self.executable = executable or _native.compiled(native, self.entry, level, accuracy)
         self.graph_json, self.constants = self._graph()
+        self.digests = _digests(self.graph_json) if native is None else {}
         self.inputs = [(port.name, port.shape, port.dtype) for port in self.executable.inputs]
 
     def _graph(self) -> tuple:
@@ -65,9 +66,11 @@ class Network:
         return found
 
 
-def _tensor(array: np.ndarray) -> NDArray:
-    is_bfloat16 = array.dtype.kind == "V"
-    return to_ndarray(array, "bfloat16" if is_bfloat16 else array.dtype.name)
+def _digests(graph_json: str) -> Dict[str, str]:
+    """Of the constants that an artifact is compiled with."""
+    nodes = json.loads(graph_json)["nodes"]
+    digests = {node["name"]: node.get("attrs", {}).get("digest") for node in nodes if node["op"] == "null"}
+    return {name: digest for name, digest in digests.items() if digest}
 
 
 def _plain_graph(executable: Any) -> str:
