@@ -99,7 +99,7 @@ impl How {
 
 /// The limits of runs.
 pub(crate) fn limits() -> Limits {
-    Limits { interrupted: Some(interrupted), ..Limits::default() }
+    Limits { interrupted: Some(interrupted), ..run::limits(None) }
 }
 
 /// What an executable is made of.

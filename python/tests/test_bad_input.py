@@ -12,10 +12,12 @@ import inspect
 import multiprocessing
 import pickle
 import random
+import re
 import signal
 import threading
 import time
 import tracemalloc
+from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import numpy as np
@@ -195,6 +197,14 @@ def test_numbers_as_options(number: int) -> None:
         lambda: module.compile(threads=1).bench(seconds=-abs(number) - 1),
     ):
         expect_exception(call)
+
+
+@pytest.mark.parametrize("engine", ["jit", "interp"])
+def test_tensors_larger_than_the_memory_of_the_machine(engine: str) -> None:
+    pages = int(re.search(r"MemTotal: *(\d+) kB", Path("/proc/meminfo").read_text())[1]) // 4
+    module = relayc.parse(f"def @main() {{ sum(sort(zeros(shape=[{pages}, 1024], dtype=\"float32\"))) }}")
+    with pytest.raises(relayc.RelayError, match="E0803"):
+        module.run(engine=engine)
 
 
 def test_arrays_that_are_no_outputs_of_a_flat_run() -> None:

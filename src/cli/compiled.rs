@@ -22,7 +22,6 @@ use relayc_driver::run::{self, Limits};
 use relayc_driver::specialise;
 use relayc_driver::timings::Timings;
 use relayc_driver::{Phase, Program, ReadOptions, show};
-use relayc_sys as sys;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -172,8 +171,7 @@ impl Given {
     }
 
     pub(crate) fn limits(&self) -> Limits {
-        let max_tensor_bytes = self.max_memory.unwrap_or_else(sys::default_memory_limit).min(Limits::default().max_tensor_bytes);
-        Limits { max_tensor_bytes, ..Limits::default() }
+        run::limits(self.max_memory)
     }
 
     /// The settings to compile for this machine and run; `None` if it cannot compile. The exit code for a target other than this

@@ -14,6 +14,7 @@ use relayc_interp::{Interp, Value, ValueObserver, lower};
 use relayc_ir::types::{MAX_DEPTH, MAX_LEAVES, Ty};
 use relayc_ir::{ExprKind, FuncId, GlobalId, Module, Root, VarId};
 use relayc_ops as ops;
+use relayc_sys as sys;
 
 /// The entry of a run: a function of the module, or a bare expression.
 #[derive(Clone, Debug)]
@@ -98,6 +99,12 @@ pub fn threads_of_environment(max: usize) -> Result<Option<usize>, String> {
     // Others' variable: a number for each level of nesting, of which the first is meant; what is no number is theirs to refuse.
     let others = std::env::var("OMP_NUM_THREADS").unwrap_or_default();
     Ok(number(others.split(',').next().unwrap_or_default()).map(|n| n.min(max)))
+}
+
+/// The limits of runs whose tensors take so many bytes at most; by default, as many as a machine of this memory can hold.
+pub fn limits(max_memory: Option<u64>) -> Limits {
+    let known = Limits::default();
+    Limits { max_tensor_bytes: max_memory.unwrap_or_else(sys::default_memory_limit).min(known.max_tensor_bytes), ..known }
 }
 
 /// The result of a run.

@@ -65,7 +65,7 @@ impl Default for Options {
 impl Options {
     /// The limits of runs.
     pub(super) fn limits(&self) -> Limits {
-        Limits { interrupted: self.interrupted, ..Limits::default() }
+        Limits { interrupted: self.interrupted, ..run::limits(None) }
     }
 
     /// The settings of compilation for this machine. Errors: E0601 and E0602.
