@@ -23,7 +23,7 @@ def pretty_print(obj: Object) -> str:
 def astext(obj: Object, show_meta_data: bool = True, annotate: Optional[Callable[[Any], str]] = None) -> str:
     """The text of a node. With `show_meta_data` large constants follow it, so that it reads back the same.
 
-    `annotate(expr)` gives a comment for an expression.
+    Raises NotImplementedError for `annotate`.
     """
     return _native.astext(obj, show_meta_data, annotate)
 
