@@ -106,7 +106,7 @@ pub enum Phase {
 /// Reads and checks a file; `-` is standard input. An archive in Model Library Format gives its program with its weights, and so
 /// does an ONNX model.
 pub fn check_file(path: &Path, until: Phase, how: &ReadOptions) -> Program {
-    checked_file(path, until, how).unwrap_or_else(|unread| unread)
+    checked_file(path, until, how).unwrap_or_else(|unread| *unread)
 }
 
 /// As [`check_file`]. Errors: those of a file in which there is no program.
@@ -115,7 +115,7 @@ pub fn read_file(path: &Path, until: Phase, how: &ReadOptions) -> Result<Program
 }
 
 /// The program of a file; `Err` if there is none, for which an empty one says why.
-fn checked_file(path: &Path, until: Phase, how: &ReadOptions) -> Result<Program, Program> {
+fn checked_file(path: &Path, until: Phase, how: &ReadOptions) -> Result<Program, Box<Program>> {
     let mut sources = Sources::new();
     let mut timings = Timings::default();
     let read = timings.time("read", || match package::open(path, &mut sources)? {
@@ -125,7 +125,8 @@ fn checked_file(path: &Path, until: Phase, how: &ReadOptions) -> Result<Program,
     let (file, package) = match read {
         Ok(read) => read,
         Err(diagnostics) => {
-            return Err(Program { sources, module: Module::new(), diagnostics, timings, packed: bind::Packed::default() });
+            let (module, packed) = (Module::new(), bind::Packed::default());
+            return Err(Box::new(Program { sources, module, diagnostics, timings, packed }));
         }
     };
     let mut program = check(sources, file, until, how, timings);
