@@ -11,6 +11,9 @@ what is not Relay: it *uses* a name that relayc.tvm refuses (TE, TIR, TOPI, tuni
 or requires a device that is no CPU; the line that does is printed. A skip, an xfail,
 a crash, a timeout and a file that cannot be collected count as failed.
 
+Files that import torch are collected without it: where it is not installed, modules stand
+in that import, and fail the tests that use them.
+
 The same file is the pytest plugin that writes one JSON line for each test.
 """
 
@@ -20,6 +23,7 @@ import argparse
 import ast
 import collections
 import fnmatch
+import importlib.machinery
 import inspect
 import json
 import os
@@ -35,6 +39,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = ROOT / "python" / "tests" / "tvm_passing.txt"
 PLACES = ("tests/python/relay", "tests/python/frontend/onnx")
 PACKAGES = ("numpy", "scipy", "pytest", "onnx", "onnxruntime", "protobuf")
+#: What files of tests import for a few of their tests.
+OPTIONAL = ("torch", "torchvision")
 #: What relayc.tvm refuses although it is Relay: its tests fail.
 RELAY = ("relay.quantize",)
 LOG = os.environ.get("RELAYC_TVM_TESTS_LOG")
@@ -44,6 +50,51 @@ TEST_SECONDS = int(os.environ.get("RELAYC_TVM_TESTS_SECONDS", "0"))
 
 _items = {}
 _reports = collections.defaultdict(list)
+
+
+class _AbsentType(type):
+    """The type of names of a package that is not installed. They have no instances."""
+
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _AbsentType(f"{cls.__name__}.{name}", (), {})
+
+    def __call__(cls, *_, **__):
+        raise ModuleNotFoundError(f"{cls.__name__} is not installed")
+
+
+class _Absent(types.ModuleType):
+    """A module of a package that is not installed."""
+
+    __path__ = ()
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _AbsentType(f"{self.__name__}.{name}", (), {})
+
+
+class _Optional:
+    """Finds the modules of `OPTIONAL`, after all other finders."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in OPTIONAL:
+            return importlib.machinery.ModuleSpec(name, _Optional, is_package=True)
+        return None
+
+    @staticmethod
+    def create_module(spec):
+        return _Absent(spec.name)
+
+    @staticmethod
+    def exec_module(module):
+        pass
+
+
+if LOG:
+    sys.meta_path.append(_Optional)
 
 
 def _write(entry):
