@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
+from ...ir import Op
 from ..adt import Match, PatternConstructor, PatternTuple, PatternVar
 from ..expr import Call, If, Let, RefCreate, RefRead, RefWrite, TupleGetItem, Var, with_fields
 from ..expr import Tuple as RelayTuple
@@ -142,6 +143,8 @@ class ExprGraph:
         self._has_dominators = False
         self._number()
         self._connect()
+        #: The names of all operators within the root.
+        self.operators = {node.expr.name for node in self.nodes if isinstance(node.expr, Op)}
 
     def __len__(self) -> int:
         return len(self.nodes)

@@ -116,24 +116,51 @@ def _inside(root: Any, inputs: Dict[int, int]) -> Dict[int, Any]:
     return found
 
 
-def find_groups(pattern: DFPattern, root: Any) -> Dict[int, Group]:
-    """The groups of `pattern` within `root`, by the `id` of their roots."""
-    return _Grouper(pattern, root).groups()
+class Query:
+    """A pattern with what the search for it asks of it again and again."""
 
-
-class _Grouper:
-    def __init__(self, pattern: DFPattern, root: Any):
-        self._pattern = pattern
+    def __init__(self, pattern: DFPattern):
+        self.pattern = pattern
+        self.called = _called(pattern)
         order = pattern_order(pattern)
         #: The patterns that match inputs; for some, the inputs are parts of what matched.
-        self._sources = [
+        self.sources = [
             (part, _parts_that_are_inputs(part))
             for part in order
             if _parts_that_are_inputs(part) or not part.sub_patterns()
         ]
-        self._with_inner = [part for part in order if isinstance(part, (DominatorPattern, FunctionPattern))]
-        self._graph = ExprGraph(root)
-        self._matcher = Matcher(root, self._graph)
+        self.with_inner = [part for part in order if isinstance(part, (DominatorPattern, FunctionPattern))]
+
+    def groups(self, graph: ExprGraph) -> Dict[int, Group]:
+        """The groups of the pattern within the root of a graph, by the `id` of their roots."""
+        if self.called is not None and self.called.isdisjoint(graph.operators):
+            return {}
+        return _Grouper(self, graph).groups()
+
+
+def _called(pattern: DFPattern) -> Optional[Set[str]]:
+    """The operators one of which an expression calls that matches `pattern`; `None` if it may be any expression."""
+    names: Set[str] = set()
+    todo: List[Any] = [(pattern, False)]
+    while todo:
+        part, is_callee = todo.pop()
+        if isinstance(part, AltPattern):
+            todo += ((part.left, is_callee), (part.right, is_callee))
+        elif is_callee and isinstance(part, ExprPattern) and isinstance(part.expr, Op):
+            names.add(part.expr.name)
+        elif not is_callee and isinstance(part, CallPattern):
+            todo.append((part.op, True))
+        else:
+            return None
+    # The matcher knows that (a * b) / c is a * (b / c).
+    return names | {"multiply", "divide"} if names & {"multiply", "divide"} else names
+
+
+class _Grouper:
+    def __init__(self, query: Query, graph: ExprGraph):
+        self._query = query
+        self._graph = graph
+        self._matcher = Matcher(graph.root, graph)
         self._count = 0
         #: The `id` of each expression of a group.
         self._taken: Set[int] = set()
@@ -148,13 +175,18 @@ class _Grouper:
             if isinstance(expr, Function) and expr.attrs is not None and PARTITIONED in expr.attrs.keys():
                 partitioned.add(id(expr))
                 partitioned.update(id(inner) for inner in post_order(expr.body))
-            if id(expr) in partitioned:
+            if id(expr) in partitioned or not self._may_match(expr):
                 continue
-            matches = self._matcher.match(self._pattern, expr)
+            matches = self._matcher.match(self._query.pattern, expr)
             group = None if matches is None else self._group(expr, matches)
             if group is not None:
                 groups[id(expr)] = group
         return groups
+
+    def _may_match(self, expr: Any) -> bool:
+        if self._query.called is None:
+            return True
+        return isinstance(expr, Call) and isinstance(expr.op, Op) and expr.op.name in self._query.called
 
     def _group(self, root: Any, matches: Matches) -> Optional[Group]:
         """The group of a match, or `None` where it may not be replaced."""
@@ -170,7 +202,7 @@ class _Grouper:
 
     def _add_inputs(self, group: Group) -> None:
         inner = self._inner(group.matches)
-        for pattern, parts in self._sources:
+        for pattern, parts in self._query.sources:
             for found in group.matches.get(pattern, ()):
                 for expr in (found,) if parts is None else getattr(found, parts):
                     is_input = id(expr) not in inner and not isinstance(expr, (Op, Function))
@@ -180,7 +212,7 @@ class _Grouper:
     def _inner(self, matches: Matches) -> Set[int]:
         """What matched a path or the parent of a dominator pattern, or lies in a function: never an input."""
         inner: Set[int] = set()
-        for pattern in self._with_inner:
+        for pattern in self._query.with_inner:
             if isinstance(pattern, DominatorPattern):
                 for part in (pattern.parent, pattern.path):
                     inner.update(id(expr) for expr in matches.get(part, ()))

@@ -11,8 +11,8 @@ from ...ir.container import Map
 from ...runtime import convert
 from ..expr import Call
 from ..function import Function
-from .graph import mutate
-from .group import find_groups
+from .graph import ExprGraph, mutate
+from .group import Group, Query
 from .pattern import DFPattern, FunctionPattern
 
 #: After so many rounds over the program, callbacks are taken to undo each other's work.
@@ -54,18 +54,30 @@ def rewrite(
     todo = [callbacks] if isinstance(callbacks, DFPatternCallback) else list(callbacks)
     for callback in todo:
         assert callback.pattern is not None, f"{type(callback).__name__} has no pattern"
+    queries = [Query(callback.pattern) for callback in todo]
     done: Set[int] = set()
+    #: By callback, the last expression without a match.
+    idle: Dict[int, Any] = {}
     rounds = 0
+    typed = graph = None
     while True:
         last = expr
         for i, callback in enumerate(todo):
             if i in done:
                 continue
             before = expr
-            if callback.require_type:
-                expr = _infer(expr, mod)
-            expr = _rewrite_matches(callback, expr)
+            if callback.require_type and expr is not typed:
+                expr = typed = _infer(expr, mod)
+            if idle.get(i) is expr:
+                continue
+            if graph is None or graph.root is not expr:
+                graph = ExprGraph(expr)
+            groups = queries[i].groups(graph)
             rounds += 1
+            if not groups:
+                idle[i] = expr
+                continue
+            expr = _rewrite_matches(callback, expr, groups)
             if callback.rewrite_once and not _equal(before, expr):
                 done.add(i)
         if _equal(last, expr):
@@ -97,11 +109,8 @@ def _infer(expr: Any, mod: Optional[Any]) -> Any:
     return inferred if isinstance(expr, Function) else inferred.body
 
 
-def _rewrite_matches(callback: DFPatternCallback, expr: Any) -> Any:
+def _rewrite_matches(callback: DFPatternCallback, expr: Any, groups: Dict[int, Group]) -> Any:
     """One round of one callback."""
-    groups = find_groups(callback.pattern, expr)
-    if not groups:
-        return expr
 
     def visit(pre: Any, post: Any, memo: Dict[int, Any]) -> Any:
         group = groups.get(id(pre))
@@ -130,7 +139,7 @@ def partition(
     if isinstance(pattern, FunctionPattern):
         warnings.warn(f"partitioning a function that is not called does nothing: {pattern}", stacklevel=2)
         return expr
-    groups = find_groups(pattern, expr)
+    groups = Query(pattern).groups(ExprGraph(expr))
     if not groups:
         return expr
 
