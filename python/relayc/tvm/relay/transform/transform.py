@@ -130,12 +130,16 @@ def FoldScaleAxis() -> Pass:
 
 def BackwardFoldScaleAxis() -> Pass:
     """Moves multiplications behind convolutions and dense layers into their weights."""
-    return function_native("BackwardFoldScaleAxis", 3, "fold-scale-axis")
+    from ._fold_scale_axis import backward_fold_scale_axis
+
+    return FunctionPass(backward_fold_scale_axis, _info("BackwardFoldScaleAxis", 3, ["InferType"]))
 
 
 def ForwardFoldScaleAxis() -> Pass:
     """Moves multiplications before convolutions and dense layers into their weights."""
-    return function_native("ForwardFoldScaleAxis", 3, "fold-scale-axis")
+    from ._fold_scale_axis import forward_fold_scale_axis
+
+    return FunctionPass(forward_fold_scale_axis, _info("ForwardFoldScaleAxis", 3, ["InferType"]))
 
 
 def RemoveUnusedFunctions(entry_functions: Optional[Sequence[str]] = None) -> Pass:
@@ -462,7 +466,9 @@ def _on_function(step: Any, func: Any, mod: Any) -> Any:
 
 def SimplifyExpr() -> Pass:
     """Shortens chains of reshapes, transpositions, casts and arithmetic."""
-    return function_native("SimplifyExpr", 0, "simplify-expr")
+    from ._simplify_expr import simplify_expr
+
+    return FunctionPass(simplify_expr, _info("SimplifyExpr", 0, ["InferType"]))
 
 
 def FoldExplicitPadding() -> Pass:
