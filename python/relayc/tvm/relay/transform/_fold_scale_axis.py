@@ -170,7 +170,7 @@ def _scaled_conv(call: Any, scale: Any, letter: str) -> Any:
 # ---- forward --------------------------------------------------------------------------
 
 
-def forward_fold_scale_axis(func: Any, mod: Any, ctx: Any) -> Any:
+def forward_fold_scale_axis(func: Any) -> Any:
     """`func` with multiplications moved into the weights of all products behind them."""
     demands = _forward_demands(func)
     if not any(demands.values()):
@@ -288,7 +288,7 @@ _FORWARD: Dict[str, Callable[..., Any]] = {
 # ---- backward -------------------------------------------------------------------------
 
 
-def backward_fold_scale_axis(func: Any, mod: Any, ctx: Any) -> Any:
+def backward_fold_scale_axis(func: Any) -> Any:
     """`func` with multiplications moved into the weights of the products before them."""
     order = post_order(func)
     demands = _backward_demands(order)

@@ -132,14 +132,16 @@ def BackwardFoldScaleAxis() -> Pass:
     """Moves multiplications behind convolutions and dense layers into their weights."""
     from ._fold_scale_axis import backward_fold_scale_axis
 
-    return FunctionPass(backward_fold_scale_axis, _info("BackwardFoldScaleAxis", 3, ["InferType"]))
+    info = _info("BackwardFoldScaleAxis", 3, ["InferType"])
+    return FunctionPass(lambda func, mod, ctx: backward_fold_scale_axis(_typed(func, mod)), info)
 
 
 def ForwardFoldScaleAxis() -> Pass:
     """Moves multiplications before convolutions and dense layers into their weights."""
     from ._fold_scale_axis import forward_fold_scale_axis
 
-    return FunctionPass(forward_fold_scale_axis, _info("ForwardFoldScaleAxis", 3, ["InferType"]))
+    info = _info("ForwardFoldScaleAxis", 3, ["InferType"])
+    return FunctionPass(lambda func, mod, ctx: forward_fold_scale_axis(_typed(func, mod)), info)
 
 
 def RemoveUnusedFunctions(entry_functions: Optional[Sequence[str]] = None) -> Pass:
@@ -211,12 +213,15 @@ def FuseOps(fuse_opt_level: int = -1) -> Pass:
     `relay.FuseOps.link_params` of the context.
     """
 
-    def options(ctx: PassContext, mod: Any) -> Mapping[str, Any]:
-        level = ctx.opt_level if fuse_opt_level < 0 else fuse_opt_level
-        config = {name: ctx.config.get(f"relay.FuseOps.{name}") for name in ("max_depth", "link_params")}
-        return {"alone": level == 0, **config}
+    from ._fuse_ops import MAX_DEPTH, fuse_ops
 
-    return NativePass.of(FunctionPass, "FuseOps", 0, ["InferType"], "fuse-ops", options)
+    def run(func: Any, mod: Any, ctx: PassContext) -> Any:
+        level = ctx.opt_level if fuse_opt_level < 0 else fuse_opt_level
+        max_depth = ctx.config.get("relay.FuseOps.max_depth", MAX_DEPTH)
+        func = _typed(func, mod)
+        return fuse_ops(func, level, int(max_depth), bool(ctx.config.get("relay.FuseOps.link_params", False)))
+
+    return FunctionPass(run, _info("FuseOps", 0, ["InferType"]))
 
 
 def DefuseOps() -> Pass:
@@ -546,6 +551,14 @@ def DivToMul() -> Pass:
     from ._static import div_to_mul
 
     return FunctionPass(div_to_mul, _info("DivToMul", 0, ["InferType", "FoldConstant"]))
+
+
+def _typed(func: Any, mod: Any) -> Any:
+    """A function of a module with types, which a pass that is called on its own may find without."""
+    if func._checked_type_ is not None:
+        return func
+    var = next(var for var, own in mod.functions.items() if own is func)
+    return InferType()(mod)[var]
 
 
 def _info(name: str, level: int, required: Sequence[str] = ()) -> Any:
