@@ -63,6 +63,7 @@ _MODULES: Dict[str, str] = {
     "contrib.torch": "pass tensors of torch by DLPack: tvm.nd.from_dlpack(tensor)",
     "contrib.xcode": _CPU,
     "driver": "use the command line of relayc: `relayc run`, `relayc build`, `relayc bench`",
+    "ir.memory_pools": _MICRO,
     "meta_schedule": _TUNING,
     "micro": _MICRO,
     "relay.backend.aot": _TIR,
@@ -104,6 +105,12 @@ _MODULES: Dict[str, str] = {
 
 #: Functions of packages that are real otherwise.
 _FUNCTIONS: Dict[str, str] = {
+    "ConstantMemoryPools": _MICRO,
+    "ConstantPoolInfo": _MICRO,
+    "PoolInfo": _MICRO,
+    "PoolInfoProperties": _MICRO,
+    "WorkspaceMemoryPools": _MICRO,
+    "WorkspacePoolInfo": _MICRO,
     "build": "relayc builds Relay: call relay.build",
     "create_schedule": _KERNELS,
     "lower": _TIR,
@@ -113,6 +120,12 @@ _FUNCTIONS: Dict[str, str] = {
 
 #: Global functions of TVM by their registered names.
 _GLOBAL_FUNCTIONS: Dict[str, str] = {
+    "ConstantMemoryPools": _MICRO,
+    "ConstantPoolInfo": _MICRO,
+    "PoolInfo": _MICRO,
+    "PoolInfoProperties": _MICRO,
+    "WorkspaceMemoryPools": _MICRO,
+    "WorkspacePoolInfo": _MICRO,
     "relay._transform.RemoveStandaloneReshapes": _TIR,
     "relay.collage.PartitionForTesting": _TUNING,
     "relay.tec.LowerTE": _KERNELS,
