@@ -134,6 +134,9 @@ _GLOBAL_FUNCTIONS: Dict[str, str] = {
     "runtime.amx_tileconfig": _KERNELS,
 }
 
+#: What is called to make a decorator: the call imports, and so does what is decorated.
+_DECORATORS = ("autotvm.register_topi_compute", "autotvm.register_topi_schedule", "autotvm.template")
+
 _ROOT = __name__.rpartition(".")[0]
 
 
@@ -155,6 +158,8 @@ class RefusedType(type):
         if not kwargs and len(args) == 1 and isinstance(args[0], (type, types.FunctionType)):
             # A decorator: the definition may stand in a file whose other parts run.
             return _make(f"{cls._path}({args[0].__name__})", cls._advice)
+        if cls._path in _DECORATORS and len(args) == 1:
+            return _make(f"{cls._path}({args[0]!r})", cls._advice)
         raise NotImplementedError(f"tvm.{cls._path} is not part of Relay: {cls._advice}")
 
     def __getattr__(cls, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import relay as _relay  # noqa: F401 (with TVM, `import tvm.testing` brings `tvm.relay`)
 from .._refused import module_getattr as _module_getattr
 from . import utils
 from .utils import *  # noqa: F403
