@@ -79,12 +79,31 @@ def run_pass(module: Any, name: str, options: Mapping[str, Any]) -> Any:
     """The module after a pass of `relayc passes`; nodes that it leaves as they are stay the same."""
     from .ir.module import IRModule
 
+    if name == "infer-type":
+        return infer_types(module)
     with _reported(module):
-        if name == "infer-type":
-            functions, types = _native().infer_module(module)
-        else:
-            functions, types = _native().run_pass(module, name, dict(options))
+        functions, types = _native().run_pass(module, name, dict(options))
     return IRModule._from_nodes(functions, types, module.attrs)
+
+
+def _infer_module(module: Any) -> Any:
+    from .ir.module import IRModule
+
+    with _reported(module):
+        functions, types = _native().infer_module(module)
+    return IRModule._from_nodes(functions, types, module.attrs)
+
+
+def infer_types(module: Any) -> Any:
+    """The module with types. It may call operators that the program registered itself."""
+    from . import _operators
+    from .ir.op import Op
+
+    if len(Op._table) <= len(_operators.declarations()):
+        return _infer_module(module)
+    from .relay.transform._own_operators import infer_types as infer
+
+    return infer(module, _infer_module)
 
 
 def network(name: str, flags: Sequence[str]) -> Any:
