@@ -203,7 +203,9 @@ def FoldConstantExpr(expr: Any, mod: Any, fold_qnn: bool = False) -> Any:
 
 def FoldConstant(fold_qnn: bool = False) -> Pass:
     """Computes what depends on constants only; operators of `qnn` with `fold_qnn`."""
-    return function_native("FoldConstant", 2, "fold-constants", [], fold_qnn=fold_qnn)
+    from ._fold_constant import fold_constant
+
+    return FunctionPass(lambda func, mod, ctx: fold_constant(func, mod, fold_qnn), _info("FoldConstant", 2))
 
 
 def FuseOps(fuse_opt_level: int = -1) -> Pass:
