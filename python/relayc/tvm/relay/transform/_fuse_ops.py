@@ -318,8 +318,8 @@ def fuse_ops(func: Any, level: int, max_depth: int, link_params: bool) -> Any:
             assert group is not None
             args = [inner(group, arg, memo[id(arg)]) for arg in pre.args]
             made: Any = Call(pre.op, args, pre.attrs, pre.type_args, pre.span)
-        elif isinstance(pre, RelayTuple) and group.expr is not pre:  # type: ignore[union-attr]
-            return RelayTuple([inner(group, field, memo[id(field)]) for field in pre.fields], pre.span)  # type: ignore[arg-type]
+        elif isinstance(pre, RelayTuple) and group is not None and group.expr is not pre:
+            return RelayTuple([inner(group, field, memo[id(field)]) for field in pre.fields], pre.span)
         elif isinstance(pre, TupleGetItem):
             assert group is not None
             if group.expr is pre and groups.get(id(pre.tuple_value)) is not group:
