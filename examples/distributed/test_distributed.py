@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,6 +27,8 @@ from dask.distributed import Client, LocalCluster
 from ray import serve
 
 sys.path.insert(0, str(Path(__file__).parent))
+# Workers of Ray inherit the environment, but of the path only the folders of the script and of the shell.
+os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
 
 import dask_bag
 import network
@@ -54,13 +57,24 @@ def ray_here() -> Iterator[None]:
     ray.shutdown()
 
 
-def die_once(mark: str) -> None:
-    """Ends this process as if the machine had gone, the first time that any process comes here."""
-    try:
-        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
-    except FileExistsError:
-        return
-    os.kill(os.getpid(), signal.SIGKILL)
+# The row whose worker dies, while it is in that worker.
+LAST_WORDS = 40
+
+
+def die_once(tries: str) -> None:
+    """Notes this process in a file, and ends it if it is the first there, as if the machine had gone."""
+    with open(tries, "a") as file:
+        first = file.tell() == 0
+        print(os.getpid(), file=file)
+    if first:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def expect_two_tries(tries: str) -> str:
+    """Requires that another process did what one died of, and gives the dead one."""
+    dead, other = Path(tries).read_text().split()
+    assert dead != other and not psutil.pid_exists(int(dead))
+    return dead
 
 
 def expect_all(rows: list[dict[str, Any]], threads: int) -> None:
@@ -77,7 +91,7 @@ def test_ray_data(ray_here: None, artifact: str, workers: int, threads: int) -> 
 
 class Fragile(ray_data.Worker):
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        if 40 in batch["id"]:
+        if LAST_WORDS in batch["id"]:
             die_once(self.path + ".ray")
         return super().__call__(batch)
 
@@ -88,7 +102,7 @@ class Fragile(ray_data.Worker):
 
 def test_ray_data_when_an_actor_dies(ray_here: None, artifact: str) -> None:
     expect_all(ray_data.classify(ray_data.dataset(N), artifact, 2, worker=Fragile).take_all(), 1)
-    assert os.path.exists(artifact + ".ray")
+    expect_two_tries(artifact + ".ray")
 
 
 @pytest.fixture(scope="module")
@@ -103,14 +117,14 @@ def test_dask(dask_here: None, artifact: str) -> None:
 
 def fragile(rows: dask_bag.Rows, path: str) -> list[dict[str, Any]]:
     rows = list(rows)
-    if any(row["id"] == 40 for row in rows):
+    if any(row["id"] == LAST_WORDS for row in rows):
         die_once(path + ".dask")
     return dask_bag.score(rows, path)
 
 
 def test_dask_when_a_worker_dies(dask_here: None, artifact: str) -> None:
     expect_all(dask_bag.classify(dask_bag.dataset(N), artifact, fragile).compute(), 1)
-    assert os.path.exists(artifact + ".dask")
+    expect_two_tries(artifact + ".dask")
 
 
 def scored(rows: list[dict[str, Any]], executable: relayc.Executable) -> list[int]:
@@ -129,21 +143,47 @@ def test_ray_serve(ray_here: None, artifact: str) -> None:
     np.save(data, network.picture(7))
     with urllib.request.urlopen("http://localhost:8000/", data=data.getvalue()) as answer:
         assert b'"class":7' in answer.read().replace(b" ", b"")
-
-    def ask(at: int) -> dict[str, Any]:
-        while True:
-            try:
-                return {"id": at, **handle.classify.remote(network.picture(at)).result(timeout_s=120)}
-            except ray.exceptions.RayError:
-                # It was in the replica that died.
-                continue
-
-    first = ask(0)["worker"]
     with ThreadPoolExecutor(8) as clients:
-        asked = [clients.submit(ask, at) for at in range(N)]
-        psutil.Process(first).kill()
-        expect_all([one.result() for one in asked], 1)
-    assert first not in {ask(at)["worker"] for at in range(20)}
+        asked = [clients.submit(handle.classify.remote, network.picture(at)) for at in range(N)]
+        expect_all([{"id": at, **one.result().result(timeout_s=120)} for at, one in enumerate(asked)], 1)
+
+
+class FragileService(ray_serve.Service.func_or_class):
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+    async def answer(self, at: int) -> dict[str, Any]:
+        if at == LAST_WORDS:
+            die_once(self.path + ".serve")
+        return {"id": at, **await self.classify(network.picture(at))}
+
+
+def test_ray_serve_when_a_replica_dies(ray_here: None, artifact: str) -> None:
+    service = serve.deployment(num_replicas=2, ray_actor_options={"num_cpus": 1})(FragileService)
+    handle = serve.run(service.bind(artifact), name="fragile", route_prefix=None)
+
+    def ask(at: int) -> tuple[dict[str, Any], int]:
+        """The answer, and how often the request was in a replica that died."""
+        for died in range(100):
+            try:
+                return handle.answer.remote(at).result(timeout_s=120), died
+            except ray.exceptions.RayError:
+                continue
+        raise AssertionError(f"no replica answers {at}")
+
+    with ThreadPoolExecutor(8) as clients:
+        answers = list(clients.map(ask, range(N)))
+    # Each request is answered once, and without the client the one that died would not have been.
+    expect_all([answer for answer, _ in answers], 1)
+    assert answers[LAST_WORDS][1] >= 1
+    dead = expect_two_tries(artifact + ".serve")
+    # Serve starts another replica.
+    answering: set[int] = set()
+    until = time.monotonic() + 120
+    while len(answering) < 2 and time.monotonic() < until:
+        answering.add(ask(0)[0]["worker"])
+    assert len(answering) == 2 and int(dead) not in answering
 
 
 LAYERS = """
