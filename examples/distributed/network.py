@@ -27,7 +27,8 @@ def save(path: Union[str, Path]) -> None:
 def picture(at: int) -> np.ndarray:
     """A picture (1, 28, 28) of the digit `at % 10`, with noise of its own: it stands for the files that your workers read."""
     clean = relayc.read_image(DIGITS / f"{at % 10}.png", "grey28", np.empty((1, 1, 28, 28), "float32"))[0]
-    return np.clip(clean + np.random.default_rng(at).uniform(0, 0.1, clean.shape), 0, 1).astype("float32")
+    noisy: np.ndarray = np.clip(clean + np.random.default_rng(at).uniform(0, 0.1, clean.shape), 0, 1).astype("float32")
+    return noisy
 
 
 class Classifier:
@@ -49,4 +50,5 @@ class Classifier:
         if n < self.batch:
             # The last batch may be short.
             inputs = np.concatenate([inputs, np.zeros((self.batch - n, *inputs.shape[1:]), inputs.dtype)])
-        return self.network(inputs)[:n]
+        scores: np.ndarray = self.network(inputs)
+        return scores[:n]

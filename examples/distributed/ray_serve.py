@@ -20,14 +20,20 @@ from starlette.requests import Request
 from network import BATCH, Classifier, save
 
 
-@serve.deployment(num_replicas=2, ray_actor_options={"num_cpus": 1})
+# A batch gathers from the requests that a replica has: of fewer than a batch, none would be full; one more waits meanwhile.
+@serve.deployment(num_replicas=2, max_ongoing_requests=2 * BATCH, ray_actor_options={"num_cpus": 1})
 class Service:
-    """A replica: made once, called for every request."""
+    """A replica: made once, called for every request.
 
-    def __init__(self, path: str) -> None:
+    Serve gathers the next batch while one runs, and takes what has come within `wait_s` of its first request. About as long as a run
+    keeps batches full when there are requests enough; a short one answers sooner when there are few.
+    """
+
+    def __init__(self, path: str, wait_s: float = 0.01) -> None:
         self.classifier = Classifier(path)
+        self.classify.set_batch_wait_timeout_s(wait_s)
 
-    @serve.batch(max_batch_size=BATCH, batch_wait_timeout_s=0.01)
+    @serve.batch(max_batch_size=BATCH)
     async def classify(self, batch: list[np.ndarray]) -> list[dict[str, Any]]:
         """The classes of pictures. A call frees the interpreter, so the replica answers others meanwhile."""
         scores = await asyncio.to_thread(self.classifier.scores, np.stack(batch))

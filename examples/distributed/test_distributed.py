@@ -160,7 +160,7 @@ class FragileService(ray_serve.Service.func_or_class):
 
 
 def test_ray_serve_when_a_replica_dies(ray_here: None, artifact: str) -> None:
-    service = serve.deployment(num_replicas=2, ray_actor_options={"num_cpus": 1})(FragileService)
+    service = serve.deployment(num_replicas=2, max_ongoing_requests=8, ray_actor_options={"num_cpus": 1})(FragileService)
     handle = serve.run(service.bind(artifact), name="fragile", route_prefix=None)
 
     def ask(at: int) -> tuple[dict[str, Any], int]:
