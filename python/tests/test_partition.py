@@ -107,7 +107,16 @@ def test_the_compilers_own_passes_run_on_its_functions() -> None:
         mod = partitioned(relay.nn.relu)
     finally:
         tvm._ffi.registry.remove_global_func(f"relay.ext.{COMPILER}.optimize")
-    assert mod[regions(mod)[0]].body.op.name == "tanh"
+    func = mod[regions(mod)[0]]
+    assert func.body.op.name == "tanh"
+    assert func.attrs["Compiler"] == COMPILER and func.attrs["global_symbol"] == regions(mod)[0]
+
+
+@pytest.mark.parametrize("name, begins", [("net", "tvmgen_net_"), ("", "tvmgen_relayc_test_"), (None, "tvmgen_relayc_test_")])
+def test_functions_are_named_by_the_module(name: Any, begins: str) -> None:
+    assert regions(partitioned(relay.nn.relu, mod_name=name))[0].startswith(begins)
+    with pytest.raises(ValueError, match="invalid characters"):
+        transform.PartitionGraph(mod_name="a.b")
 
 
 def test_passes_leave_functions_of_other_compilers_alone() -> None:

@@ -31,7 +31,7 @@ pub(crate) const PASS: Pass = Pass {
             name: "mod_name",
             kind: ArgKind::Word,
             default: "default",
-            doc: "the name of the module, in the names of the functions",
+            doc: "the name of the module, in the names of the functions; may be empty",
         },
         Param {
             name: "bind_constants",
@@ -236,7 +236,11 @@ impl Partition<'_> {
 
     /// The name of a part's function, as TVM mangles it.
     fn name(&self, module: &Module, compiler: &str, part: PartId) -> String {
-        let name = format!("tvmgen_{}_{compiler}_{}_{}", self.cx.args.word("mod_name"), self.name, part.index());
+        let prefix = match self.cx.args.word("mod_name") {
+            "" => "tvmgen".to_owned(),
+            mod_name => format!("tvmgen_{mod_name}"),
+        };
+        let name = format!("{prefix}_{compiler}_{}_{}", self.name, part.index());
         let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let mut names = (0..).map(|n| if n == 0 { name.clone() } else { format!("{name}_{n}") });
         names.find(|name| module.find_global(name).is_none()).expect("some number is free")

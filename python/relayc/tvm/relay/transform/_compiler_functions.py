@@ -1,4 +1,4 @@
-"""Functions with the attribute `Compiler`: make them global, mark them, inline them.
+"""Functions with the attribute `Compiler`: make them, of regions or of literals, mark them, inline them.
 
 Rules of TVM: `src/relay/transforms/compiler_function_utils.cc`.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Optional, Sequence
 
+from ... import _native
+from ..._ffi import get_global_func
 from ...error import InternalError
 from ..dataflow_pattern.graph import mutate
 from ..expr import Call, GlobalVar, Let, bind, with_fields
@@ -14,7 +16,7 @@ from ..function import Function
 from ._engine import is_optimizable, without_functions
 from ._rewrites import rewrite
 
-__all__ = ["inline_bound_to", "mark_extern", "outline"]
+__all__ = ["inline_bound_to", "mark_extern", "outline", "partition"]
 
 _ModulePass = Callable[[Any, Any], Any]
 
@@ -29,6 +31,31 @@ def _is_for(func: Any, compiler_filter: str) -> bool:
         return False
     compiler = _attr(func, "Compiler")
     return compiler is not None and compiler_filter in ("", compiler)
+
+
+def partition(mod_name: str, bind_constants: bool) -> _ModulePass:
+    """Each marked region becomes a global function, which the compiler's own passes rewrite if it registered any."""
+
+    def run(mod: Any, ctx: Any) -> Any:
+        output = _native.run_pass(mod, "partition-graph", {"mod_name": mod_name, "bind_constants": bind_constants})
+        for var, func in output.functions.items():
+            if var.name_hint in mod or not _is_for(func, ""):
+                continue
+            optimize = get_global_func(f"relay.ext.{_attr(func, 'Compiler')}.optimize", allow_missing=True)
+            if optimize is not None:
+                output.update_func(var, _optimized(func, optimize))
+        return output
+
+    return run
+
+
+def _optimized(func: Any, optimize: Callable[[Any], Any]) -> Any:
+    """A function with its attributes, after a compiler's passes over the module of the function without them."""
+    from ...ir import IRModule
+    from .transform import InferType
+
+    bare = Function(func.params, func.body, func.ret_type, func.type_params)
+    return with_fields(optimize(InferType()(IRModule.from_expr(bare)))["main"], attrs=func.attrs)
 
 
 def outline(compiler_filter: str) -> _ModulePass:

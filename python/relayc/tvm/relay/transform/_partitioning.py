@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Sequence, Union
+from typing import Any, Sequence, Union
 
 from ...ir.transform import ModulePass, Pass, PassInfo, Sequential
 from ..._refused import refuse
-from ._engine import FunctionPass, module_native
+from ._engine import FunctionPass, function_native, module_native
 
 __all__ = [
     "AnnotateTarget",
@@ -36,25 +36,23 @@ def MergeComposite(pattern_table: Sequence[Any]) -> Pass:
 
 def MergeCompilerRegions() -> Pass:
     """Joins regions that `AnnotateTarget` marked for the same compiler."""
-    from ._merge_regions import merge_compiler_regions
-
-    step = FunctionPass(merge_compiler_regions, PassInfo(0, "MergeCompilerRegions"))
+    step = function_native("MergeCompilerRegions", 0, "merge-compiler-regions", [])
     return Sequential([step, module_native("InferType", 0, "infer-type")])
 
 
 def PartitionGraph(mod_name: str = "default", bind_constants: bool = True) -> Pass:
     """Makes a global function of each region that is marked for a compiler.
 
-    Names begin with `tvmgen_<mod_name>_`; `bind_constants` moves constants into them.
+    Names begin with `tvmgen_<mod_name>_`, or `tvmgen_` without a name; `bind_constants` moves constants into them.
+    A registered global function `relay.ext.<compiler>.optimize` rewrites the module of each function made. Raises
+    ValueError for a name with other characters than letters, digits and underscores.
     """
     from ..backend.utils import mangle_module_name
-    from ._partition_graph import steps
+    from ._compiler_functions import partition
 
-    passes: List[Pass] = [
-        ModulePass(run, PassInfo(0, name))
-        for name, run in steps(mangle_module_name(mod_name), bind_constants)
-    ]
-    return Sequential([*passes, module_native("InferType", 0, "infer-type")])
+    mangle_module_name(mod_name)
+    step = ModulePass(partition(mod_name or "", bind_constants), PassInfo(0, "PartitionGraph"))
+    return Sequential([step, module_native("InferType", 0, "infer-type")])
 
 
 def AnnotateTarget(targets: Union[str, Sequence[str]], include_non_call_ops: bool = True) -> Pass:
