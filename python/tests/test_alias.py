@@ -7,11 +7,13 @@ import pathlib
 import subprocess
 import sys
 import textwrap
+from typing import Any
 
 import pytest
 
 import relayc
-from relayc.tvm import _refused
+import relayc.tvm as tvm
+from relayc.tvm import _refused, relay
 
 #: Where the package under test lies.
 PACKAGE = pathlib.Path(relayc.__file__).resolve().parents[1]
@@ -162,6 +164,30 @@ def test_what_is_not_relay_imports_and_refuses_when_called(path: str) -> None:
     module = importlib.import_module(f"relayc.tvm.{path}")
     with pytest.raises(NotImplementedError, match="is not part of Relay: [a-z`].*"):
         module.anything(1, 2)
+
+
+@pytest.mark.parametrize(
+    "name", ["compute", "strategy", "schedule", "injective_schedule", "broadcast_schedule", "reduce_schedule", "gradient"]
+    + ["shape_func", "external_compiler"]
+)
+def test_registrations_that_nothing_reads_are_refused(name: str) -> None:
+    from relayc.tvm.relay.op import op
+
+    register = getattr(op, f"register_{name}")
+    with pytest.raises(NotImplementedError, match=f"register_{name} is not part of Relay: .*: "):
+        register("nn.relu", lambda *args: None)
+    with pytest.raises(NotImplementedError, match=f"register_{name}"):
+
+        @register("nn.relu")
+        def registered(*args: Any) -> None: ...
+
+
+def test_attributes_that_nothing_reads_are_refused() -> None:
+    for name in ("FTVMCompute", "FTVMStrategy", "FPrimalGradient", "FTVMExternalCompiler", "FShapeFunc"):
+        with pytest.raises(NotImplementedError, match=f"nothing reads the attribute `{name}`"):
+            tvm.ir.register_op_attr("nn.relu", name, lambda *args: None)
+    with pytest.raises(NotImplementedError, match="--save-steps"):
+        relay.op.debug(relay.var("x"), print)
 
 
 def test_what_is_below_a_refused_module_is_refused_too() -> None:

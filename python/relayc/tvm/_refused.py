@@ -19,7 +19,7 @@ import sys
 import types
 from typing import Any, Callable, Dict, Optional, Sequence
 
-__all__ = ["Refused", "advice", "install", "module_getattr", "refuse"]
+__all__ = ["Refused", "advice", "check_attribute", "install", "module_getattr", "refuse"]
 
 _TUNING = "relayc tunes nothing: kernels are chosen while it compiles; call relay.build alone"
 _KERNELS = (
@@ -32,6 +32,8 @@ _MICRO = "relayc compiles for x86-64 processors with an operating system"
 _ONNX = "export the model to ONNX and import that with relay.frontend.from_onnx"
 _DARKNET = "import its files with `relayc import net.cfg --weights net.weights`"
 _CPU = "relayc compiles for CPUs: build with the target `llvm`"
+_GRADIENTS = "relay.transform.gradient knows the gradients of relayc's operators: write other functions with those"
+_BYOC = "relayc calls no compiler of others: pass the functions that PartitionGraph makes to yours, or inline them"
 
 #: Module path below `relayc.tvm` to the sentence that its names raise. A module
 #: below one of these has its parent's sentence.
@@ -103,7 +105,7 @@ _MODULES: Dict[str, str] = {
     "topi": _KERNELS,
 }
 
-#: Functions of packages that are real otherwise.
+#: Names of packages that are real otherwise.
 _FUNCTIONS: Dict[str, str] = {
     "ConstantMemoryPools": _MICRO,
     "ConstantPoolInfo": _MICRO,
@@ -114,8 +116,29 @@ _FUNCTIONS: Dict[str, str] = {
     "build": "relayc builds Relay: call relay.build",
     "create_schedule": _KERNELS,
     "lower": _TIR,
+    "relay.op.OpStrategy": _KERNELS,
+    "relay.op.register_broadcast_schedule": _KERNELS,
+    "relay.op.register_compute": _KERNELS,
+    "relay.op.register_external_compiler": _BYOC,
+    "relay.op.register_gradient": _GRADIENTS,
+    "relay.op.register_injective_schedule": _KERNELS,
+    "relay.op.register_reduce_schedule": _KERNELS,
+    "relay.op.register_schedule": _KERNELS,
+    "relay.op.register_shape_func": _KERNELS,
+    "relay.op.register_strategy": _KERNELS,
     "relay.transform.CollagePartition": _TUNING,
     "relay.transform.PlanDevices": _CPU,
+}
+
+#: Attributes of operators that nothing would read.
+_ATTRIBUTES: Dict[str, str] = {
+    "FPrimalGradient": _GRADIENTS,
+    "FShapeFunc": _KERNELS,
+    "FTVMCompute": _KERNELS,
+    "FTVMExternalCompiler": _BYOC,
+    "FTVMSchedule": _KERNELS,
+    "FTVMStrategy": _KERNELS,
+    "TShapeDataDependent": _KERNELS,
 }
 
 #: Global functions of TVM by their registered names.
@@ -192,6 +215,12 @@ def _make(path: str, sentence: str) -> type:
 def refuse(path: str, sentence: Optional[str] = None) -> type:
     """The refused name at a path below `tvm`, with the sentence of its module unless given."""
     return _make(path, sentence or advice(path) or "it is not part of relayc")
+
+
+def check_attribute(name: str) -> None:
+    """Raises NotImplementedError for an attribute of operators that nothing would read."""
+    if name in _ATTRIBUTES:
+        raise NotImplementedError(f"nothing reads the attribute `{name}` of an operator: {_ATTRIBUTES[name]}")
 
 
 def global_function(name: str) -> Optional[type]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, Optional, Tuple
 
 from .._ffi.registry import register_object
+from .._refused import check_attribute
 from ..error import TVMError
 from ..runtime.container import Array
 from ..runtime.object import INT, NODE, STR
@@ -149,7 +150,11 @@ class Argument:
 
 
 def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> Any:
-    """Registers an attribute of an operator, which is made if there is none; also a decorator."""
+    """Registers an attribute of an operator, which is made if there is none; also a decorator.
+
+    Raises NotImplementedError for an attribute of TVM's that nothing here would read.
+    """
+    check_attribute(attr_key)
 
     def register(v: Any) -> Any:
         Op._ensure_loaded()

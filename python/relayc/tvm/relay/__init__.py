@@ -13,7 +13,6 @@ sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
 from . import (
     adt as adt,
     base as base,
-    debug as debug,
     expr as expr,
     expr_functor as expr_functor,
     function as function,

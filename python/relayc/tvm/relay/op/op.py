@@ -1,20 +1,17 @@
 """The registry of operators (`python/tvm/relay/op/op.py`).
 
 The table behind `Op.get` is filled from the operators' declarations when it is first
-read. Functions registered for TVM's own code generator (compute, schedule, strategy,
-shape function) are kept as attributes of the operator and have no other effect: relayc
-writes its kernels itself.
+read. What TVM registers for its own code generator and gradients (compute, schedule,
+strategy, shape function, …) is refused: nothing here would read it.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, Optional
 
 from ... import _operators
-from ..._ffi.registry import register_func
-from ...ir.base import EnvFunc
+from ..._refused import refuse
 from ...ir.op import Argument, Op, register_op_attr
-from ...runtime.object import Object
 from ._call import call
 from ._levels import SUPPORT_LEVELS
 
@@ -104,49 +101,23 @@ def register(op_name: str, describe: str = "") -> None:
 
 
 def register_stateful(op_name: str, stateful: bool, level: int = 10) -> Any:
-    """Says whether calls of the operator have an effect."""
+    """Keeps whether calls of the operator have an effect, as its attribute `TOpIsStateful`.
+
+    Passes know that of relayc's own operators, which this does not change.
+    """
     return register_op_attr(op_name, "TOpIsStateful", stateful, level)
 
 
-class OpStrategy(Object):
-    """The implementations of an operator in TVM's code generator, kept by name."""
-
-    def __init__(self) -> None:
-        self.specializations: List[Tuple[str, int, Any, Any]] = []
-
-    def add_implementation(self, compute: Any, schedule: Any, name: str = "default", plevel: int = 10) -> None:
-        """Adds an implementation."""
-        self.specializations.append((name, plevel, compute, schedule))
-
-
-def register_compute(op_name: str, compute: _Function = None, level: int = 10) -> Any:
-    """Keeps the compute function of an operator; also a decorator."""
-    return register_op_attr(op_name, "FTVMCompute", compute, level)
-
-
-def register_strategy(op_name: str, fstrategy: _Function = None, level: int = 10) -> Any:
-    """Keeps the strategy function of an operator."""
-    return register_op_attr(op_name, "FTVMStrategy", fstrategy, level)
-
-
-def register_schedule(op_name: str, schedule: Any, level: int = 10) -> Any:
-    """Keeps the schedule function of an operator."""
-    return register_op_attr(op_name, "FTVMSchedule", schedule, level)
-
-
-def register_injective_schedule(op_name: str, level: int = 10) -> Any:
-    """Marks an operator as scheduled like an injective one."""
-    return register_schedule(op_name, "injective", level)
-
-
-def register_broadcast_schedule(op_name: str, level: int = 10) -> Any:
-    """Marks an operator as scheduled like a broadcasting one."""
-    return register_schedule(op_name, "broadcast", level)
-
-
-def register_reduce_schedule(op_name: str, level: int = 10) -> Any:
-    """Marks an operator as scheduled like a reduction."""
-    return register_schedule(op_name, "reduce", level)
+OpStrategy = refuse("relay.op.OpStrategy")
+register_broadcast_schedule = refuse("relay.op.register_broadcast_schedule")
+register_compute = refuse("relay.op.register_compute")
+register_external_compiler = refuse("relay.op.register_external_compiler")
+register_gradient = refuse("relay.op.register_gradient")
+register_injective_schedule = refuse("relay.op.register_injective_schedule")
+register_reduce_schedule = refuse("relay.op.register_reduce_schedule")
+register_schedule = refuse("relay.op.register_schedule")
+register_shape_func = refuse("relay.op.register_shape_func")
+register_strategy = refuse("relay.op.register_strategy")
 
 
 def register_alter_op_layout(op_name: str, alter_layout: _Function = None, level: int = 10) -> Any:
@@ -170,27 +141,11 @@ def register_legalize(op_name: str, legal_op: _Function = None, level: int = 10)
 
 
 def register_pattern(op_name: str, pattern: int, level: int = 10) -> Any:
-    """Registers how an operator may be fused, an `OpPattern`."""
+    """Keeps an `OpPattern` as the operator's attribute `TOpPattern`, which patterns match (`has_attr`).
+
+    Passes and code generation go by the operator's own declaration, which this does not change.
+    """
     return register_op_attr(op_name, "TOpPattern", pattern, level)
-
-
-def register_gradient(op_name: str, fgradient: _Function = None, level: int = 10) -> Any:
-    """Registers the gradient of an operator: `f(call, grad)` gives one for each operand; also a decorator."""
-    return register_op_attr(op_name, "FPrimalGradient", fgradient, level)
-
-
-def register_shape_func(
-    op_name: str, data_dependent: Any, shape_func: _Function = None, level: int = 10
-) -> Any:
-    """Keeps the shape function of an operator, and whether it reads the operands' values; also a decorator."""
-    flags = data_dependent if isinstance(data_dependent, list) else [data_dependent]
-    get(op_name).set_attr("TShapeDataDependent", flags, level)
-    return register_op_attr(op_name, "FShapeFunc", shape_func, level)
-
-
-def register_external_compiler(op_name: str, fexternal: _Function = None, level: int = 10) -> Any:
-    """Registers the compiler of functions made for another library."""
-    return register_op_attr(op_name, "FTVMExternalCompiler", fexternal, level)
 
 
 def register_fake_quantization_to_integer(op_name: str, func: _Function = None, level: int = 10) -> Any:
@@ -210,24 +165,10 @@ def register_mixed_precision_conversion(op_name: str, func: _Function = None, le
     return register_op_attr(op_name, "FTVMMixedPrecisionConversionType", func, level)
 
 
-_debug_functions = 0
-
-
 def debug(expr: Any, debug_func: _Function = None) -> Any:
-    """The expression, shown when it is evaluated.
-
-    Parameters
-    ----------
-    expr : Expr
-        The expression.
-    debug_func : callable, optional
-        What to call with the value; by default the debugger is entered.
-    """
-    global _debug_functions
-    function = None
+    """A call of `debug`, which is the expression's value: nothing stops there. Raises NotImplementedError for a function."""
     if debug_func is not None:
-        name = f"debugger_func{_debug_functions}"
-        register_func(name, debug_func)
-        _debug_functions += 1
-        function = EnvFunc.get(name)
-    return call("debug", (expr,), debug_func=function)
+        raise NotImplementedError(
+            "compiled code calls no function of Python: `relayc run --save-steps` writes the values inside of a program"
+        )
+    return call("debug", (expr,), debug_func=None)
