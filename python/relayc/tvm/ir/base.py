@@ -109,7 +109,7 @@ class EnvFunc(Node):
     @staticmethod
     @functools.lru_cache(maxsize=None)
     def get(name: str) -> "EnvFunc":
-        """The function of this name. Type relations of operators count as registered."""
+        """The node of this name. Whether a function is registered shows when it is called."""
         return EnvFunc(name)
 
 

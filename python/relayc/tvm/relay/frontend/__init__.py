@@ -44,6 +44,6 @@ from_darknet = refuse(
     "relay.frontend.from_darknet", "import its files with `relayc import net.cfg --weights net.weights`"
 )
 quantize_conv_bias_mkldnn_from_var = refuse(
-    "relay.frontend.quantize_conv_bias_mkldnn_from_var", "quantize with relay.quantize or the functions of relay.qnn"
+    "relay.frontend.quantize_conv_bias_mkldnn_from_var", "quantize with `relayc quantize`, or write the functions of relay.qnn.op"
 )
 ChangeDatatype = refuse("relay.frontend.ChangeDatatype", "convert types with relay.transform.ToMixedPrecision")

@@ -8,7 +8,10 @@ __all__ = ["CanonicalizeOps", "Legalize"]
 
 
 def CanonicalizeOps() -> Any:
-    """Writes quantized operators as others, by the functions of `register_qnn_canonicalize` and the native rules."""
+    """Rewrites quantized operators, by the functions of `register_qnn_canonicalize`.
+
+    Operators without one stay, unlike in TVM: relayc compiles them as they are.
+    """
     from ..transform import Legalize as legalize
 
     return legalize("FTVMQnnCanonicalize")

@@ -1,5 +1,4 @@
-"""`FakeQuantizationToInteger` under the module's name of TVM; the rules of operators are
-the native pass's."""
+"""`FakeQuantizationToInteger` under the module's name of TVM."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Every pass under the name and the signature that TVM gives it.
 
-Levels and required passes are those of `src/relay/transforms` of TVM. The passes
-themselves are the native side's (`relayc passes`), except those that call Python
-functions or only rearrange whole functions: they are in the modules beside this one.
+Levels and required passes are those of `src/relay/transforms` of TVM. A pass that
+`relayc passes` lists runs on the native side; the others, among them all that call
+functions of Python, are in the modules beside this one.
 """
 
 from __future__ import annotations
@@ -123,7 +123,10 @@ def InferTypeLocal(expr: Any) -> Any:
 
 
 def FoldScaleAxis() -> Pass:
-    """Moves multiplications of channels by constants into weights, backward then forward."""
+    """Moves multiplications of channels by constants into weights, backward then forward, and folds constants.
+
+    The native pass works in both directions at once, so each of the two does all of it.
+    """
     steps = [BackwardFoldScaleAxis(), ForwardFoldScaleAxis(), FoldConstant()]
     return Sequential(steps, name="FoldScaleAxis")
 
@@ -517,7 +520,8 @@ def FlattenAtrousConv() -> Pass:
 def ToMixedPrecision(mixed_precision_type: str = "float16", missing_op_mode: int = 1) -> Pass:
     """Computes in a narrow float where the operators allow it.
 
-    `missing_op_mode` for an operator without a rule: 0 raises, 1 warns, 2 keeps silent.
+    An operator without a rule is computed as it is; with `missing_op_mode` 0 it is an error. 1, which warns in TVM,
+    is as 2 here.
     Reads `relay.ToMixedPrecision.keep_orig_output_dtype` of the context.
     """
     if not 0 <= missing_op_mode <= 2:
