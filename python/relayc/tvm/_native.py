@@ -163,6 +163,16 @@ def graph_of(native: Any, entry: str, level: int) -> Tuple[str, Dict[str, Any]]:
     return _native().graph_of(native, entry, level)
 
 
+def load_params(data: bytes) -> Dict[str, Any]:
+    """The named arrays in the bytes of a file of tensors. Raises RelayError for other bytes."""
+    return _native().load_params(data)
+
+
+def save_params(arrays: Mapping[str, Any]) -> bytes:
+    """Named arrays as the bytes of a `.params` file."""
+    return _native().save_params(dict(arrays))
+
+
 def load_artifact(path: str) -> Any:
     """The executable in a shared object."""
     return _native().load_artifact(path)

@@ -11,11 +11,13 @@ import json
 import struct
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
+import numpy as np
+
 from .._ffi.registry import OBJECTS
 from ..error import TVMError
-from ..runtime._dltensor import Bytes, load_tensor, save_tensor
 from ..runtime.container import Array, Map, ShapeTuple, String
 from ..runtime.ndarray import NDArray
+from ..runtime.params import load_tensor, save_tensor
 from ..runtime.object import BOOL, DTYPE, FLOAT, INT, NDARRAY, NODE, STR, Object
 from .attrs import Attrs, DictAttrs
 from .base import EnvFunc, SourceName
@@ -215,7 +217,7 @@ def load_json(text: str) -> Any:
         raise TVMError(f"the text is no JSON of nodes: {error}") from None
     try:
         nodes = upgrade(nodes, graph.get("attrs", {}))
-        tensors = [load_tensor(Bytes(base64.b64decode(blob))) for blob in blobs]
+        tensors = [load_tensor(base64.b64decode(blob)) for blob in blobs]
         return _Loader(nodes, tensors).load(int(root))
     except (IndexError, KeyError, ValueError, AttributeError, TypeError) as error:
         raise TVMError(f"the JSON is damaged: {type(error).__name__}: {error}") from None
@@ -372,9 +374,10 @@ def _text_of(node: Dict[str, Any]) -> str:
 
 
 def _shape_of(text: str) -> ShapeTuple:
-    source = Bytes(base64.b64decode(text))
-    (length,) = source.unpack("<Q")
-    return ShapeTuple(source.unpack(f"<{length}q"))
+    length, *dims = np.frombuffer(base64.b64decode(text), "<i8").tolist()
+    if length != len(dims):
+        raise ValueError(f"a shape of {length} dimensions has {len(dims)}")
+    return ShapeTuple(dims)
 
 
 #: How nodes are made that text says all of.
@@ -383,7 +386,7 @@ _FROM_TEXT: Dict[str, Callable[[str], Any]] = {
     Op._type_key: Op.get,
     EnvFunc._type_key: EnvFunc.get,
     SourceName._type_key: SourceName,
-    NDArray._type_key: lambda text: load_tensor(Bytes(base64.b64decode(text))),
+    NDArray._type_key: lambda text: load_tensor(base64.b64decode(text)),
     ShapeTuple._type_key: _shape_of,
 }
 

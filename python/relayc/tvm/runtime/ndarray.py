@@ -128,11 +128,25 @@ def _stored(data: np.ndarray, dtype: str) -> np.ndarray:
     return data.astype(storage_dtype(dtype), copy=False)
 
 
-def _check_cpu(dev: Device) -> None:
+def to_array(value: NDArray) -> np.ndarray:
+    """The memory of a tensor as the native side takes it: bfloat16 as two raw bytes."""
+    return value._array.view("V2") if value.dtype == "bfloat16" else value._array
+
+
+def to_ndarray(array: np.ndarray, dtype: Optional[str] = None) -> NDArray:
+    """The tensor of an array that the native side made."""
+    is_bfloat16 = array.dtype.kind == "V" or dtype == "bfloat16"
+    return NDArray(array.view(np.uint16), "bfloat16") if is_bfloat16 else NDArray(array, dtype)
+
+
+def check_device(dev: Device) -> None:
+    """Raises TVMError for a device that does not exist, TypeError for what is no device."""
+    if not isinstance(dev, Device):
+        raise TypeError(f"a device is wanted, such as tvm.cpu(), not {dev!r}")
     if not dev.exist:
         from ..error import TVMError
 
-        raise TVMError(f"device {dev} does not exist: tensors are on tvm.cpu()")
+        raise TVMError(f"device {dev} does not exist: tensors and programs are on tvm.cpu()")
 
 
 def device(dev_type: Union[int, str], dev_id: int = 0) -> Device:
@@ -168,7 +182,7 @@ def empty(
     mem_scope: Optional[str] = None,
 ) -> NDArray:
     """A new tensor, its elements not set."""
-    _check_cpu(device)
+    check_device(device)
     name = dtype_name(dtype)
     return NDArray(np.empty([int(dim) for dim in shape], storage_dtype(name)), name, device)
 
@@ -179,7 +193,7 @@ def array(arr: Any, device: Device = _CPU, mem_scope: Optional[str] = None) -> N
 
     if isinstance(arr, Array):
         raise AttributeError("arr is an instance of", type(arr))
-    _check_cpu(device)
+    check_device(device)
     if isinstance(arr, NDArray):
         return arr.copyto(device)
     data = np.asarray(arr)

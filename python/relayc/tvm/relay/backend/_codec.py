@@ -7,19 +7,9 @@ from typing import Any, Dict, List
 import numpy as np
 
 from ...runtime.container import ADT
-from ...runtime.ndarray import NDArray
+from ...runtime.ndarray import NDArray, to_array, to_ndarray
 from ..expr import Constant
 from .interpreter import ConstructorValue, RefValue
-
-
-def to_array(value: NDArray) -> np.ndarray:
-    """The memory of a tensor as the native side takes it: bfloat16 as two raw bytes."""
-    return value._array.view("V2") if value.dtype == "bfloat16" else value._array
-
-
-def to_ndarray(array: np.ndarray, dtype: str) -> NDArray:
-    """The tensor of an array that the native side made."""
-    return NDArray(array.view(np.uint16) if dtype == "bfloat16" else array, dtype)
 
 
 class Codec:

@@ -10,9 +10,8 @@ import numpy as np
 from ...error import TVMError
 from ...runtime.container import Map, ShapeTuple, String
 from ...runtime.module import Module
-from ...runtime.ndarray import NDArray, array, empty
+from ...runtime.ndarray import NDArray, array, check_device, empty, to_array, to_ndarray
 from ...runtime.params import load_param_dict
-from ._codec import to_array, to_ndarray
 
 
 class ExecutorModule(Module):
@@ -22,6 +21,8 @@ class ExecutorModule(Module):
 
     def __init__(self, network: Any, devices: Tuple[Any, ...] = ()) -> None:
         super().__init__()
+        for device in devices:
+            check_device(device)
         self.network = network
         self._executable = network.executable
         self._names: List[str] = []
@@ -179,7 +180,7 @@ class ExecutorModule(Module):
                 self._constants[name] = theirs
                 self._lent.add(name)
 
-    def _profile(self, collectors: Any = None) -> Any:
+    def _profile(self) -> Any:
         """The time of each group of operators, as a table."""
         return self._executable.profile(*self._nested())
 

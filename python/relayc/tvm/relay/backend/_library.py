@@ -14,8 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from ... import _native
 from ...error import TVMError
 from ...runtime.module import Module, ModulePropertyMask
-from ...runtime.ndarray import NDArray
-from ._codec import to_array
+from ...runtime.ndarray import NDArray, to_array
 from ._executor import ExecutorModule
 
 #: What files of programs of the virtual machine begin with.
