@@ -146,11 +146,98 @@ def test_every_executor_gives_the_same(kind):
 def test_executors_of_other_names_and_targets():
     with pytest.raises(RuntimeError, match="unknown execution strategy: fast"):
         relay.create_executor("fast")
-    with pytest.raises(NotImplementedError, match="build with the target `llvm`"):
-        relay.build(network(), "cuda")
     with pytest.raises(ValueError, match="only supports static graphs"):
         x = relay.var("x", shape=(relay.Any(), 2))
         relay.create_executor("graph", tvm.IRModule.from_expr(relay.Function([x], x))).evaluate()
+
+
+@pytest.mark.parametrize(
+    "target", ["cuda", "c", "opencl", "llvm -mtriple=aarch64-linux-gnu", "llvm -device=arm_cpu", {"kind": "llvm", "host": "c"}]
+)
+def test_other_processors_are_refused_everywhere(target):
+    module = network()
+    ways = [
+        lambda: relay.build(module, target),
+        lambda: relay.optimize(module, target),
+        lambda: relay.build_module.BuildModule().build(module, target),
+        lambda: relay.build_module.BuildModule().optimize(module, target),
+        lambda: relay.vm.compile(module, target),
+        lambda: relay.vm.VMCompiler().lower(module, target),
+        lambda: relay.vm.VMCompiler().optimize(module, target),
+        lambda: relay.backend.graph_executor_codegen.GraphExecutorCodegen(None, target),
+        *[lambda kind=kind: relay.create_executor(kind, module, target=target) for kind in ("debug", "graph", "vm", "aot")],
+    ]
+    for way in ways:
+        with pytest.raises(NotImplementedError, match="not for `.*`: build with the target `llvm`"):
+            way()
+    with tvm.target.Target(target), pytest.raises(NotImplementedError, match="build with the target `llvm`"):
+        relay.vm.compile(module)
+
+
+def test_this_processor_has_several_names():
+    for target in ("llvm", "llvm -mcpu=skylake-avx512", "llvm -mtriple=x86_64-linux-gnu", tvm.target.Target("llvm", host="llvm")):
+        assert relay.build(network(), target).params is not None
+
+
+def test_other_devices_are_refused_everywhere():
+    library, module = built(), executor(built())
+    machine = relay.vm.compile(network(), "llvm", params={"w": W, "b": B})
+    ways = [
+        lambda: library["default"](tvm.cuda()),
+        lambda: graph_executor.create(library.get_graph_json(), library.get_lib(), tvm.cuda()),
+        lambda: VirtualMachine(machine, tvm.cuda()),
+        lambda: module.benchmark(tvm.cuda()),
+        lambda: tvm.nd.array(X, tvm.cuda()),
+    ]
+    for way in ways:
+        with pytest.raises(tvm.TVMError, match=r"device cuda\(0\) does not exist: .* tvm.cpu\(\)"):
+            way()
+    with pytest.raises(TypeError, match="such as tvm.cpu"):
+        library["default"]("cpu")
+
+
+def test_interfaces_for_microcontrollers_are_refused():
+    for options in (
+        {"runtime": Runtime("crt")},
+        {"executor": Executor("aot", {"interface-api": "c"})},
+        {"executor": Executor("aot", {"unpacked-api": True})},
+    ):
+        with pytest.raises(NotImplementedError, match="microTVM"):
+            built(**options)
+
+
+def test_modules_keep_their_attributes_when_parameters_are_bound():
+    x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(2,))
+    helper = relay.GlobalVar("twice")
+    functions = {helper: relay.Function([y], y + y), "main": relay.Function([x], helper(x))}
+    module = tvm.IRModule(functions).with_attr("note", "kept")
+    values = {"x": np.array([1, 2], "float32")}
+    optimized, _ = relay.optimize(module, "llvm", values)
+    assert optimized.attrs["note"] == "kept" and module.attrs["note"] == "kept"
+    assert relay.create_executor("vm", module, params=values).evaluate()().numpy().tolist() == [2, 4]
+    assert [param.name_hint for param in module["main"].params] == ["x"]
+
+
+def test_what_a_benchmark_takes_has_effect():
+    called = []
+    tvm.register_func("test.before_each_result", lambda *args: called.append(args))
+    evaluate = executor(built()).module.time_evaluator(
+        "run", tvm.cpu(), number=2, repeat=3, cache_flush_bytes=1 << 16, f_preproc="test.before_each_result"
+    )
+    assert len(evaluate().results) == 3 and len(called) == 3
+    nothing = tvm.runtime.Module({"nothing": lambda: called.append(None)})
+    nothing.time_evaluator("nothing", tvm.cpu(), number=1, min_repeat_ms=1e9, limit_zero_time_iterations=0)()
+    assert called.count(None) == 2
+
+
+def test_what_has_no_effect_on_a_profile_says_so(tmp_path):
+    library = built()
+    with pytest.warns(UserWarning, match="dump_root has no effect"):
+        debug = debug_executor.create(library.get_graph_json(), library.get_lib(), tvm.cpu(), dump_root=str(tmp_path))
+    with pytest.warns(UserWarning, match="no effect"):
+        debug.run(number=1)
+    with pytest.raises(NotImplementedError, match="perf stat"):
+        debug.profile(collectors=["PAPI"])
 
 
 def test_configurations():

@@ -339,6 +339,7 @@ class IRModule(Node, Scriptable):
         return None if self.attrs is None else self.attrs.get(attr_key)
 
     def _copy(self) -> "IRModule":
+        """A module of its own with the same definitions and attributes."""
         return IRModule._from_nodes(self._functions, self._types, self.attrs)
 
     def with_attr(self, attr_key: str, attr_value: Any) -> "IRModule":

@@ -11,10 +11,10 @@ from .. import nd
 from .._ffi.registry import register_func
 from ..contrib import graph_executor as _graph_executor
 from ..ir import IRModule
-from ..ir.transform import PassContext
+from ..ir.transform import PassContext, Sequential
 from ..runtime.executor import aot_executor as _aot_executor
 from ..runtime.ndarray import NDArray
-from ..target import Target
+from ..target._cpu import cpu_targets, current_cpu_targets
 from . import expr as _expr
 from . import function as _function
 from . import ty as _ty
@@ -75,6 +75,7 @@ class BuildModule:
         mod_name: Optional[str] = None,
     ) -> Tuple[Optional[str], Any, Dict[str, NDArray]]:
         """Compiles `main`. Returns the graph (None for the AOT executor), the library and the parameters."""
+        current_cpu_targets(target, target_host)
         self._mod = mod
         if params:
             self._set_params(params)
@@ -87,6 +88,7 @@ class BuildModule:
         self, mod: Any, target: Any = None, target_host: Any = None, params: Optional[Mapping[str, Any]] = None
     ) -> Tuple[Any, Dict[str, NDArray]]:
         """The module after the passes that come before code is made, and the parameters."""
+        current_cpu_targets(target, target_host)
         if params:
             self._set_params(params)
         return _optimized(mod, self._params), {}
@@ -160,27 +162,23 @@ def build(
     object, `factory.params` are the constants of the graph after folding. Raises RelayError for a program with errors.
     """
     ir_mod = _as_module(ir_mod, params, "mod")
-    targets = Target.canon_multi_target_and_host(_target_or_current(target), target_host)
-    assert len(targets) > 0
-    _require_cpu(targets)
-    if executor.name not in ("graph", "aot"):
-        raise AssertionError("Executor " + executor.name + " not supported")
+    targets = cpu_targets(target, target_host)
+    _require_packed(executor, runtime)
     bound = {} if params is None else params
-    _, library, constants = BuildModule().build(ir_mod, params=bound, executor=executor, runtime=runtime, mod_name=mod_name)
+    _, library, constants = BuildModule().build(
+        ir_mod, targets, params=bound, executor=executor, runtime=runtime, mod_name=mod_name
+    )
     is_aot = executor.name == "aot"
     factory = _executor_factory.AOTExecutorFactoryModule if is_aot else _executor_factory.GraphExecutorFactoryModule
     return factory(ir_mod, targets, executor, library, mod_name, constants, runtime)
 
 
-def _target_or_current(target: Any) -> Any:
-    """What was given, one target or several, else the current one. Raises ValueError if there is none."""
-    return Target.target_or_current(None) if target is None else target
-
-
-def _require_cpu(targets: Any) -> None:
-    for target in targets:
-        if target.get_target_device_type() != nd.cpu().device_type:
-            raise NotImplementedError(f"relayc compiles for CPUs, not for `{target.kind}`: build with the target `llvm`")
+def _require_packed(executor: Executor, runtime: Runtime) -> None:
+    """Raises NotImplementedError for the interfaces of C that microTVM has."""
+    wanted = [f"{name}={executor[name]}" for name in ("interface-api", "unpacked-api") if name in executor]
+    if runtime.name == "crt" or any(option in wanted for option in ("interface-api=c", "unpacked-api=1")):
+        words = " ".join([f"Executor({executor})", *wanted, f"Runtime({runtime})"])
+        raise NotImplementedError(f"relayc writes no C and no library for microTVM, which {words} asks for: leave both out")
 
 
 def optimize(
@@ -188,20 +186,16 @@ def optimize(
 ) -> Tuple[Any, Dict[str, NDArray]]:
     """The module after the passes of the current level that come before code is made, with its parameters bound."""
     mod = _as_module(mod, params, "func")
-    Target.canon_multi_target_and_host(_target_or_current(target))
-    return BuildModule().optimize(mod, target, params=params)
+    return BuildModule().optimize(mod, cpu_targets(target), params=params)
 
 
 def _optimized(mod: IRModule, params: Mapping[str, Any]) -> IRModule:
     """The passes of TVM's `OptimizeImpl` (`src/relay/backend/build_module.cc`) that there are here."""
     from . import transform
 
-    if params:
-        mod = IRModule(dict(mod.functions.items()), dict(mod.type_definitions.items()))
-        mod["main"] = bind_params_by_name(mod["main"], params)
+    mod = with_params(mod, params)
     names = (
         "RemoveUnusedFunctions",
-        "ToBasicBlockNormalForm",
         "SimplifyInference",
         "EliminateCommonSubexpr",
         "CombineParallelConv2D",
@@ -217,14 +211,17 @@ def _optimized(mod: IRModule, params: Mapping[str, Any]) -> IRModule:
         "FoldConstant",
         "FuseOps",
     )
-    passes = [getattr(transform, name)() for name in names if name != "ToBasicBlockNormalForm"]
-    return transform.InferType()(_sequential(passes)(transform.InferType()(mod)))
+    passes = [getattr(transform, name)() for name in names]
+    return transform.InferType()(Sequential(passes)(transform.InferType()(mod)))
 
 
-def _sequential(passes: List[Any]) -> Any:
-    from ..ir.transform import Sequential
-
-    return Sequential(passes)
+def with_params(mod: IRModule, params: Optional[Mapping[str, Any]]) -> IRModule:
+    """A copy of the module with constants for parameters of `main`; the module itself if none are given."""
+    if not params:
+        return mod
+    bound = mod._copy()
+    bound["main"] = bind_params_by_name(mod["main"], params)
+    return bound
 
 
 def bind_params_by_name(func: Any, params: Mapping[str, Any]) -> Any:
@@ -319,14 +316,13 @@ def create_executor(
 
     Raises RuntimeError for another kind.
     """
-    targets = Target.canon_multi_target(target)
+    targets = cpu_targets(target)
     mod = IRModule() if mod is None else mod
     if device is None:
         device = nd.device(targets[0].get_target_device_type(), 0)
     else:
         assert device.device_type == targets[0].get_target_device_type()
-    if params is not None:
-        mod = IRModule.from_expr(bind_params_by_name(mod["main"], params))
+    mod = with_params(mod, params)
     if kind == "debug":
         assert len(targets) == 1, "The interpreter currently only supports a single target"
         return _interpreter.Interpreter(mod, device, targets[0])

@@ -7,6 +7,8 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import numpy as np
 
+from .._ffi.registry import get_global_func
+from .ndarray import check_device
 from .object import Object
 
 __all__ = ["BenchmarkResult", "Module", "enabled", "load_module", "load_static_library", "num_threads", "system_lib"]
@@ -146,23 +148,32 @@ class Module(Object):
         """A function that calls one of the module's with its arguments and gives the times.
 
         It calls it once to warm up, then `number` times for each of `repeat` results; more often where these would take less than
-        `min_repeat_ms`.
+        `min_repeat_ms`, but no more than `limit_zero_time_iterations` times in a row that take no time at all. Before each
+        result it calls the global function `f_preproc` with the arguments, and writes over `cache_flush_bytes` of other memory.
         """
+        check_device(dev)
         function = self.get_function(func_name)
+        preprocess = get_global_func(f_preproc) if f_preproc else None
+        other = np.zeros(cache_flush_bytes, "uint8")
 
         def once(count: int, args: Sequence[Any]) -> float:
+            if preprocess is not None:
+                preprocess(*args)
+            other[...] += 1
             start = time.perf_counter()
             for _ in range(count):
                 function(*args)
             return time.perf_counter() - start
 
         def evaluator(*args: Any) -> BenchmarkResult:
-            once(1, args)
+            function(*args)
             results = []
             count = max(1, number)
             for at in range(repeat):
                 took = once(count, args)
-                while 1e3 * took < min_repeat_ms:
+                zeros = 0
+                while 1e3 * took < min_repeat_ms and zeros < limit_zero_time_iterations:
+                    zeros = 0 if took else zeros + 1
                     grown = min_repeat_ms / max(1e3 * took, 1e-6)
                     count = max(count + 1, int(count * min(grown, 10.0)))
                     took = once(count, args)
@@ -195,8 +206,8 @@ def system_lib(symbol_prefix: str = "") -> Module:
 
 
 def enabled(target: str) -> bool:
-    """Whether programs for a target can run here."""
-    return target.split()[0] in ("llvm", "cpu", "c")
+    """Whether programs for a target can be built and run here."""
+    return target.split()[0] in ("llvm", "cpu")
 
 
 def num_threads() -> int:

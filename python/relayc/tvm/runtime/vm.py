@@ -176,7 +176,7 @@ class Program:
         from ..relay.function import Function
 
         old = self.mod[name]
-        changed = type(self.mod)(dict(self.mod.functions.items()), dict(self.mod.type_definitions.items()))
+        changed = self.mod._copy()
         changed[changed.get_global_var(name)] = Function(params, body, ret_type, old.type_params, old.attrs)
         return changed
 
@@ -433,6 +433,8 @@ class VirtualMachine:
         devices = device if isinstance(device, (list, tuple)) else [device]
         if not all(isinstance(found, ndarray.Device) for found in devices):
             raise TypeError("dev is expected to be Device or List[Device]")
+        for found in devices:
+            ndarray.check_device(found)
         if isinstance(memory_cfg, str):
             assert memory_cfg in ["naive", "pooled"]
         elif memory_cfg is not None and not isinstance(memory_cfg, dict):

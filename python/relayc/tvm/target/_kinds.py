@@ -1,7 +1,7 @@
 """The kinds of targets by name: their device, their default keys, their options.
 
-relayc builds for `llvm` and `c`, both the CPU it runs on. The other kinds exist so
-that programs can name them; building for one is refused.
+relayc builds for `llvm`, the CPU it runs on. The other kinds exist so that programs
+can name them; building for one is refused.
 """
 
 from __future__ import annotations

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Mapping, NoReturn
 
+from ...target._cpu import cpu_targets
 from ._library import Library
 
 
 def build(mod: Mapping[Any, Any], target: Any, target_host: Any = None) -> Library:
     """The library of what `GraphExecutorCodegen.codegen` compiled."""
+    cpu_targets(target, target_host)
     (network,) = mod.values()
     return Library(network)
 

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Callable
 
 from ... import _native
 from ...error import TVMError
-from ...ir import IRModule
 from ..expr import GlobalVar
 from ._codec import Codec
 
 
 def with_function(mod: Any, func: Any) -> tuple:
     """A module like this one with one more function, and the function's name."""
-    functions = dict(mod.functions.items())
-    taken = {var.name_hint for var in functions}
-    name = next(name for name in _names() if name not in taken)
-    functions[GlobalVar(name)] = func
-    return IRModule(functions, dict(mod.type_definitions.items())), name
-
-
-def _names() -> Any:
-    yield "main"
-    number = 0
-    while True:
-        yield f"main_{number}"
-        number += 1
+    names = itertools.chain(["main"], (f"main_{number}" for number in itertools.count()))
+    name = next(name for name in names if name not in mod)
+    extended = mod._copy()
+    extended._set_function(GlobalVar(name), func)
+    return extended, name
 
 
 def evaluator(mod: Any, func: Any, *, values: bool, compiled: bool = False, level: int = 3) -> Callable[..., Any]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, Tuple
 
-from ...ir import IRModule
 from ...ir.transform import PassContext
 from ...runtime.ndarray import NDArray
-from ...target import Target
+from ...target._cpu import cpu_targets
 from . import _library
 
 __all__ = ["GraphExecutorCodegen"]
@@ -17,11 +16,11 @@ class GraphExecutorCodegen:
     """Compiles functions to graphs."""
 
     def __init__(self, mod: Any, target: Any) -> None:
-        self._targets = Target.canon_multi_target_and_host(target)
+        self._targets = cpu_targets(target)
 
     def codegen(self, ir_module: Any, func: Any) -> Tuple[str, Dict[Any, Any], Dict[str, NDArray]]:
         """The graph of a function as JSON, what is compiled by target, and the constants of the graph."""
-        mod = IRModule(dict(ir_module.functions.items()), dict(ir_module.type_definitions.items()))
+        mod = ir_module._copy()
         mod["main"] = func
         network = _library.compiled(mod, None, PassContext.current().opt_level)
         return network.graph_json, {self._targets[0]: network}, dict(network.constants)

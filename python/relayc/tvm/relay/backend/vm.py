@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 from ...ir.transform import PassContext
 from ...runtime import vm as vm_rt
 from ...runtime.ndarray import NDArray
-from ...target import Target
+from ...target._cpu import current_cpu_targets
 from .interpreter import Executor
 
 __all__ = ["VMCompiler", "VMExecutor", "compile"]
@@ -51,22 +51,17 @@ class VMCompiler:
         """Takes a module. Raises RelayError for one with errors."""
         from ..transform import InferType
 
-        if target is not None:
-            Target.canon_multi_target_and_host(target, target_host)
+        current_cpu_targets(target, target_host)
         self._program = vm_rt.Program(InferType()(self._bound(mod)), PassContext.current().opt_level)
 
     def _bound(self, mod: Any) -> Any:
         from ...ir import IRModule
-        from ..build_module import bind_params_by_name
+        from ..build_module import with_params
         from ..function import Function
 
         if isinstance(mod, Function):
             mod = IRModule.from_expr(mod)
-        if not self._params:
-            return mod
-        bound = IRModule(dict(mod.functions.items()), dict(mod.type_definitions.items()))
-        bound[bound.get_global_var("main")] = bind_params_by_name(mod["main"], self._params)
-        return bound
+        return with_params(mod, self._params)
 
     def codegen(self) -> None:
         """Nothing: code is made while the program runs."""
@@ -77,6 +72,7 @@ class VMCompiler:
         """The module after the passes of the current level, and its parameters."""
         from ..build_module import _optimized
 
+        current_cpu_targets(target, target_host)
         if params:
             self.set_params(params)
         return _optimized(self._bound(mod), {}), self.get_params()
