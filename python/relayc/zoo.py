@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Mapping
 
 from . import _relayc
 from ._module import Module
@@ -33,6 +33,13 @@ def build(name: str, *, seed: int | None = 0, **options: Any) -> Module:
 
     `networks` lists the options; a tuple is a shape. Errors: ValueError for an unknown name or option.
     """
+    if not any(network.name == name and network.options for network in networks()):
+        seed = None
+    return Module(_relayc.zoo_build(name, flags_of(options), seed), name=name)
+
+
+def flags_of(options: Mapping[str, Any]) -> list[str]:
+    """Options as flags of `relayc model`."""
     flags = []
     for option, value in options.items():
         flag = "--" + option.replace("_", "-")
@@ -40,7 +47,5 @@ def build(name: str, *, seed: int | None = 0, **options: Any) -> Module:
             flags.append(flag)
         elif value is not False:
             text = ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
-            flags += [flag, text]
-    if not any(network.name == name and network.options for network in networks()):
-        seed = None
-    return Module(_relayc.zoo_build(name, flags, seed), name=name)
+            flags.append(f"{flag}={text}")
+    return flags

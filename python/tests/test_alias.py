@@ -186,6 +186,8 @@ def test_attributes_that_nothing_reads_are_refused() -> None:
     for name in ("FTVMCompute", "FTVMStrategy", "FPrimalGradient", "FTVMExternalCompiler", "FShapeFunc"):
         with pytest.raises(NotImplementedError, match=f"nothing reads the attribute `{name}`"):
             tvm.ir.register_op_attr("nn.relu", name, lambda *args: None)
+    with pytest.raises(NotImplementedError, match="its own operators"):
+        relay.op.get("nn.relu").add_type_rel("of_mine", lambda types, attrs: types[0])
     with pytest.raises(NotImplementedError, match="--save-steps"):
         relay.op.debug(relay.var("x"), print)
 

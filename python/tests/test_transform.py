@@ -502,3 +502,17 @@ def test_rules_for_regions_may_be_registered():
         tvm.ir.Op.get("cos").reset_attr("FTVMFakeQuantizationToInteger")
     assert seen == ["int32"]
     assert "negative" in {str(name) for name in relay.analysis.list_op_freqs(mod)}
+
+
+def test_a_module_of_its_own_text_keeps_its_attributes() -> None:
+    x = relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.exp(x))).with_attr("note", "kept")
+    assert transform.AnnotateSpans()(mod).attrs["note"] == "kept"
+    assert transform.RemoveUnusedFunctions()(mod).attrs["note"] == "kept"
+
+
+def test_an_expression_is_folded_beside_functions_of_any_name() -> None:
+    y = relay.var("y", shape=())
+    mod = tvm.IRModule({name: relay.Function([y], y + y) for name in ("main", "_main")})
+    folded = transform.FoldConstantExpr(relay.const(1.0) + relay.const(2.0), mod)
+    assert float(folded.data.numpy()) == 3 and sorted(var.name_hint for var in mod.get_global_vars()) == ["_main", "main"]

@@ -7,7 +7,7 @@ programs can ask for them and find that they do not exist.
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, Optional, Tuple, Union
+from typing import Any, Dict, Optional, Tuple
 
 __all__ = ["DataType", "DataTypeCode", "Device", "RPC_SESS_MASK"]
 
@@ -177,13 +177,3 @@ class Device:
 
     def __str__(self) -> str:
         return repr(self)
-
-
-def device_type_of(name: Union[str, int]) -> int:
-    """The number of a device type. Raises `ValueError` for an unknown name."""
-    if not isinstance(name, str):
-        return int(name)
-    kind = name.split(" ")[0]
-    if kind not in Device.STR2MASK:
-        raise ValueError(f"Unknown device type {name}")
-    return Device.STR2MASK[kind]

@@ -67,6 +67,11 @@ class AttrFieldInfo(Object):
         self.description = description
 
 
+def changed(attrs: Attrs, **changes: Any) -> Any:
+    """The attributes with other values for some fields."""
+    return make_node(attrs.type_key, **{**attrs._values, **changes})
+
+
 @register_object("DictAttrs")
 class DictAttrs(Attrs):
     """Attributes of any names. Their values are nodes."""

@@ -113,8 +113,14 @@ class Op(RelayExpr):
         self._attributes.pop(attr_name, None)
 
     def add_type_rel(self, rel_name: str, type_rel_func: Optional[Callable] = None) -> None:
-        """Says how the type of a result follows: a relation by name, or a function over types."""
-        self._type_rel = (rel_name, type_rel_func)
+        """Names the relation of the types, for readers alone: relayc infers types of its own operators.
+
+        Raises NotImplementedError for a function.
+        """
+        if type_rel_func is not None:
+            raise NotImplementedError(
+                "relayc infers types of its own operators: write a function of those, with the attribute `Composite`"
+            )
 
     def add_argument(self, name: str, type: str, description: str) -> None:
         """Adds an argument: its name, type and description."""

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Set
 
 from ...error import InternalError
 from ...ir.op import Op
-from ._walk import operands, post_order
+from ._walk import is_call, operands, post_order
 
 __all__ = ["get_total_mac_number", "list_fake_quantized_op_freqs", "list_op_freqs"]
 
@@ -27,14 +27,10 @@ def list_fake_quantized_op_freqs(mod: Any) -> Dict[str, int]:
     counts: Dict[str, int] = {}
     inferred = InferType()(mod)
     for node in post_order(inferred["main"]):
-        if _is(node, "qnn.quantize"):
+        if is_call(node, "qnn.quantize"):
             for call in _fake_quantized(node):
                 counts[call.op.name] = counts.get(call.op.name, 0) + 1
     return counts
-
-
-def _is(expr: Any, name: str) -> bool:
-    return expr._kind == "Call" and isinstance(expr.op, Op) and expr.op.name == name
 
 
 def _fake_quantized(quantize: Any) -> List[Any]:
@@ -44,7 +40,7 @@ def _fake_quantized(quantize: Any) -> List[Any]:
     stack = [quantize.args[0]]
     while stack:
         expr = stack.pop()
-        if id(expr) in seen or _is(expr, "qnn.dequantize"):
+        if id(expr) in seen or is_call(expr, "qnn.dequantize"):
             continue
         seen.add(id(expr))
         if expr._kind == "Call" and isinstance(expr.op, Op):

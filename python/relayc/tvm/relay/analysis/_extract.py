@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping
 
 from ...error import InternalError
-from ...ir.op import Op
-from ._walk import post_order
+from ._walk import is_call, post_order
 
 __all__ = [
     "extract_fused_functions",
@@ -49,16 +48,12 @@ def search_fc_transpose(expr: Any) -> List[str]:
     """The names of the variables whose transposition is the weight of an `nn.dense`."""
     names = []
     for node in post_order(expr):
-        if not _is(node, "nn.dense") or not _is(node.args[1], "transpose"):
+        if not is_call(node, "nn.dense") or not is_call(node.args[1], "transpose"):
             continue
         weight = node.args[1].args[0]
         if weight._kind == "Var":
             names.append(weight.name_hint)
     return names
-
-
-def _is(expr: Any, name: str) -> bool:
-    return expr._kind == "Call" and isinstance(expr.op, Op) and expr.op.name == name
 
 
 def get_calibration_data(mod: Any, data: Mapping[str, Any]) -> Dict[Any, Dict[str, List[Any]]]:

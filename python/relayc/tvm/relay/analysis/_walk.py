@@ -10,6 +10,11 @@ from ..adt import Pattern, PatternVar
 from ..expr import Var
 
 
+def is_call(expr: Any, name: str) -> bool:
+    """Whether an expression is a call of the operator of this name."""
+    return expr._kind == "Call" and expr.op._kind == "Op" and expr.op.name == name
+
+
 def operands(expr: Any) -> Tuple[Any, ...]:
     """The expressions that an expression is made of, in TVM's order (`src/relay/ir/expr_functor.cc`)."""
     kind = expr._kind

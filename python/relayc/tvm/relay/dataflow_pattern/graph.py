@@ -10,31 +10,21 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ...ir import Op
-from ..adt import Match, PatternConstructor, PatternTuple, PatternVar
+from ..adt import Match
+from ..analysis._walk import pattern_vars
 from ..expr import Call, If, Let, RefCreate, RefRead, RefWrite, TupleGetItem, Var, with_fields
 from ..expr import Tuple as RelayTuple
 from ..function import Function
 
 
-def pattern_vars(match: Match) -> List[List[Var]]:
+def bound_variables(match: Match) -> List[List[Var]]:
     """The variables that each clause of `match` binds, in the order in which they are written."""
-    found = []
-    for clause in match.clauses:
-        variables: List[Var] = []
-        stack = [clause.lhs]
-        while stack:
-            pattern = stack.pop()
-            if isinstance(pattern, PatternVar):
-                variables.append(pattern.var)
-            elif isinstance(pattern, (PatternConstructor, PatternTuple)):
-                stack.extend(reversed(pattern.patterns))
-        found.append(variables)
-    return found
+    return [list(pattern_vars(clause.lhs)) for clause in match.clauses]
 
 
 def _match_children(match: Match) -> List[Any]:
     children = [match.data]
-    for variables, clause in zip(pattern_vars(match), match.clauses):
+    for variables, clause in zip(bound_variables(match), match.clauses):
         children += variables
         children.append(clause.rhs)
     return children
@@ -44,7 +34,7 @@ def _match_rebuild(match: Match, children: List[Any]) -> Match:
     """The variables of patterns stay as they are."""
     clauses = []
     at = 1
-    for variables, clause in zip(pattern_vars(match), match.clauses):
+    for variables, clause in zip(bound_variables(match), match.clauses):
         at += len(variables)
         clauses.append(with_fields(clause, rhs=children[at]))
         at += 1
@@ -188,7 +178,7 @@ class ExprGraph:
                 self._flow(expr.value, expr.var)
                 self._flow(expr.body, expr)
             elif isinstance(expr, Match):
-                for variables, clause in zip(pattern_vars(expr), expr.clauses):
+                for variables, clause in zip(bound_variables(expr), expr.clauses):
                     for variable in variables:
                         self._flow(expr.data, variable)
                     self._flow(clause.rhs, expr)

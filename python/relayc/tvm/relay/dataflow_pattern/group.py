@@ -13,6 +13,7 @@ from ...ir import Op
 from ..expr import Call, Constant, If, Let, TupleGetItem, Var
 from ..expr import Tuple as RelayTuple
 from ..adt import Match
+from ..analysis._walk import post_order
 from ..function import Function
 from .graph import ExprGraph, children, mutate
 from .matcher import Matcher, Matches
@@ -63,20 +64,6 @@ class Group:
 
         body = mutate(self.root, enter, leave)
         return Function(params, body).with_attr(PARTITIONED, "".join(names))
-
-
-def post_order(root: Any) -> List[Any]:
-    """All expressions within `root`, each once, after its parts."""
-    found: Dict[int, Any] = {}
-    stack = [(root, False)]
-    while stack:
-        expr, done = stack.pop()
-        if done:
-            found.setdefault(id(expr), expr)
-        elif id(expr) not in found:
-            stack.append((expr, True))
-            stack.extend((part, False) for part in reversed(children(expr)))
-    return list(found.values())
 
 
 def pattern_order(pattern: DFPattern) -> List[DFPattern]:
@@ -174,7 +161,7 @@ class _Grouper:
                 continue
             if isinstance(expr, Function) and expr.attrs is not None and PARTITIONED in expr.attrs.keys():
                 partitioned.add(id(expr))
-                partitioned.update(id(inner) for inner in post_order(expr.body))
+                partitioned.update(id(inner) for inner in post_order(expr.body, children))
             if id(expr) in partitioned or not self._may_match(expr):
                 continue
             matches = self._matcher.match(self._query.pattern, expr)
@@ -218,7 +205,7 @@ class _Grouper:
                     inner.update(id(expr) for expr in matches.get(part, ()))
             else:
                 for function in matches.get(pattern, ()):
-                    inner.update(id(expr) for expr in post_order(function.body))
+                    inner.update(id(expr) for expr in post_order(function.body, children))
         return inner
 
     def _embeds(self, expr: Any, pattern: DFPattern) -> bool:

@@ -10,7 +10,6 @@ from ...error import TVMError
 from ...ir.container import Map
 from ...runtime import convert
 from ..expr import Call
-from ..function import Function
 from .graph import ExprGraph, mutate
 from .group import Group, Query
 from .pattern import DFPattern, FunctionPattern
@@ -92,21 +91,10 @@ def _equal(a: Any, b: Any) -> bool:
 
 def _infer(expr: Any, mod: Optional[Any]) -> Any:
     """`expr` with types, inferred beside the functions of `mod`."""
-    from ..analysis import free_type_vars, free_vars
     from ..transform import InferType
+    from ..transform._engine import on_expr
 
-    functions = {} if mod is None else dict(mod.functions.items())
-    types = {} if mod is None else dict(mod.type_definitions.items())
-    name = "_tmp"
-    while any(var.name_hint == name for var in functions):
-        name += "_"
-    function = expr
-    if not isinstance(expr, Function):
-        function = Function(free_vars(expr), expr, None, free_type_vars(expr, mod))
-    scratch = _ir.IRModule(functions, types)
-    scratch[name] = function
-    inferred = InferType()(scratch)[name]
-    return inferred if isinstance(expr, Function) else inferred.body
+    return on_expr(InferType(), expr, mod)
 
 
 def _rewrite_matches(callback: DFPatternCallback, expr: Any, groups: Dict[int, Group]) -> Any:

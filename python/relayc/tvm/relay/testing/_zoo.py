@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any
 
+from ....zoo import flags_of
 from ... import _native
 from ..function import Function
 
@@ -13,13 +14,4 @@ def network(name: str, **flags: Any) -> Function:
 
     Raises ValueError for a name, flag or value that the zoo does not have.
     """
-    words: List[str] = []
-    for flag, value in flags.items():
-        word = "--" + flag.replace("_", "-")
-        if isinstance(value, bool):
-            words += [word] if value else []
-        elif isinstance(value, (list, tuple)):
-            words.append(f"{word}={','.join(str(dim) for dim in value)}")
-        else:
-            words.append(f"{word}={value}")
-    return _native.network(name, words)
+    return _native.network(name, flags_of(flags))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from ...ir import Op
+from ..analysis._walk import is_call
 from ..expr import Call, If, Let, RefCreate, RefRead, RefWrite, TupleGetItem, Var, with_fields
 from ..expr import Tuple as RelayTuple
 from ..function import Function
@@ -30,10 +31,6 @@ def annotate_target(
         return rewrite(func, _Annotator(targets, include_non_call_ops).visit)
 
     return run
-
-
-def _is(expr: Any, name: str) -> bool:
-    return isinstance(expr, Call) and isinstance(expr.op, Op) and expr.op.name == name
 
 
 class _Annotator:
@@ -88,14 +85,14 @@ class _Annotator:
         return annotated
 
     def _call(self, pre: Any, post: Any) -> Any:
-        if _is(pre, _BEGIN):
+        if is_call(pre, _BEGIN):
             return post
-        if _is(pre, _END):
+        if is_call(pre, _END):
             inner = post.args[0]
             if id(inner) not in self.target_of:
                 self._remember(inner, str(post.attrs.compiler))
             return post
-        if pre.args and _is(pre.args[0], _BEGIN):
+        if pre.args and is_call(pre.args[0], _BEGIN):
             if str(pre.args[0].attrs.compiler) != _DEFAULT:
                 return post
         supported = self._supported(pre)
@@ -133,12 +130,12 @@ class _Annotator:
         common = ""
         for arg in args:
             arg_target = _DEFAULT
-            if _is(arg, _BEGIN):
+            if is_call(arg, _BEGIN):
                 if str(arg.attrs.compiler) != _DEFAULT:
                     begins.append(arg)
                 else:
                     ends.append(arg.args[0])
-                if _is(arg.args[0], _END):
+                if is_call(arg.args[0], _END):
                     arg_target = str(arg.args[0].attrs.compiler)
             elif id(arg) in self.target_of:
                 arg_target = self.target_of[id(arg)]
@@ -162,7 +159,7 @@ class _Annotator:
             if ends or (isinstance(expr, RelayTuple) and expr.fields):
                 target = self.target_of[id(expr)]
                 return self._remember(self._annotation(expr, target, "compiler_end"), target)
-        elif _is(expr, _END) and str(expr.attrs.compiler) == _DEFAULT:
+        elif is_call(expr, _END) and str(expr.attrs.compiler) == _DEFAULT:
             target = self.target_of[id(expr.args[0])]
             ended = self._annotation(expr.args[0], target, "compiler_end")
             return self._remember(ended, target)

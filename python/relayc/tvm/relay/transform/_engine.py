@@ -19,8 +19,9 @@ __all__ = [
     "function_native",
     "function_pass",
     "is_optimizable",
-    "without_functions",
     "module_native",
+    "on_expr",
+    "without_functions",
 ]
 
 Options = Union[Mapping[str, Any], Callable[[PassContext, Any], Mapping[str, Any]]]
@@ -46,6 +47,23 @@ def without_functions(mod: Any, names: Container[str]) -> Any:
     """A copy of a module without the functions of these names."""
     kept = {var: func for var, func in mod.functions.items() if var.name_hint not in names}
     return type(mod)._from_nodes(kept, mod.type_definitions, mod.attrs)
+
+
+def on_expr(step: Callable[[Any], Any], expr: Any, mod: Any = None) -> Any:
+    """What a pass makes of one expression, beside the functions of `mod`."""
+    from ...ir.module import IRModule
+    from ..analysis import free_type_vars, free_vars
+    from ..expr import GlobalVar
+    from ..function import Function
+
+    module = IRModule() if mod is None else mod._copy()
+    name = "main"
+    while name in module:
+        name = f"_{name}"
+    whole = isinstance(expr, Function)
+    module[GlobalVar(name)] = expr if whole else Function(free_vars(expr), expr, None, free_type_vars(expr, module))
+    result = step(module)[name]
+    return result if whole else result.body
 
 
 @register_object("relay.FunctionPass")

@@ -10,23 +10,16 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
+from ...ir.attrs import changed
 from ...tir.data_layout import Layout
 
-__all__ = ["RULES", "changed"]
+__all__ = ["RULES"]
 
 _Layouts = Sequence[Optional[Layout]]
 _Found = Tuple[_Layouts, _Layouts, Any]
 _Rule = Callable[[Any, Optional[_Layouts], _Layouts, Sequence[Any]], _Found]
 
 _C = Layout("C")
-
-
-def changed(attrs: Any, **changes: Any) -> Any:
-    """The attributes with other values for some."""
-    from ...ir.attrs import make_node
-
-    values = {name: attrs[name] for name in attrs.keys()}
-    return make_node(attrs.type_key, **{**values, **changes})
 
 
 def _shape(ty: Any) -> Tuple[int, ...]:

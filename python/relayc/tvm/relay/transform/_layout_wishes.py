@@ -27,10 +27,6 @@ def _call(name: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def _values(attrs: Any) -> Dict[str, Any]:
-    return {name: attrs[name] for name in attrs.keys()}
-
-
 def _is_depthwise(attrs: Any, data: Any, weight: Any) -> bool:
     """Rule of TVM: `is_depthwise_conv2d` in `python/tvm/relay/op/strategy/generic.py`."""
     groups = int(attrs.groups)
@@ -47,7 +43,7 @@ def _convolution(name: str, kernels: Dict[str, Optional[str]]) -> _Wish:
     def wish(attrs: Any, inputs: Sequence[Any], types: Sequence[Any], layouts: Sequence[str]) -> Any:
         from .transform import LayoutConfig
 
-        call, values = _call(name), _values(attrs)
+        call, values = _call(name), dict(attrs)
         current = LayoutConfig.current
         if name == "nn.conv2d" and current is not None and current.check_skip():
             return call(*inputs, **values)
@@ -74,7 +70,7 @@ def _tiled(attrs: Any, inputs: Sequence[Any], values: Dict[str, Any], tile: int,
 
     data, weight = inputs
     if isinstance(data, Var) and int(data.checked_type.shape[1]) % tile:
-        return _call("nn.conv2d")(data, weight, **_values(attrs))
+        return _call("nn.conv2d")(data, weight, **dict(attrs))
     values["kernel_layout"] = kernel
     return _call("nn.contrib_conv2d_nchwc")(data, weight, **values)
 
@@ -87,7 +83,7 @@ def _deformable(attrs: Any, inputs: Any, types: Any, layouts: Sequence[str]) -> 
         if data not in ("NCHW", "NHWC"):
             raise ValueError(f"Layout {data} is not yet supported.")
         kernel = "OIHW" if data == "NCHW" else "HWIO"
-    values = {**_values(attrs), "data_layout": data, "kernel_layout": kernel}
+    values = {**dict(attrs), "data_layout": data, "kernel_layout": kernel}
     return _call("nn.deformable_conv2d")(*inputs, **values)
 
 
@@ -99,7 +95,7 @@ def _one_layout(name: str, *attributes: str, known: Sequence[str] = ()) -> _Wish
         assert layout != "default", "Data layout cannot be default"
         if known and layout not in known:
             raise ValueError(f"Layout {layout} is not yet supported.")
-        values = {**_values(attrs), **dict.fromkeys(attributes, layout)}
+        values = {**dict(attrs), **dict.fromkeys(attributes, layout)}
         return _call(name)(*inputs, **values)
 
     return wish

@@ -48,8 +48,9 @@ def annotate_spans(mod: Any, ctx: Any) -> Any:
     from ..parser import parse
     from .transform import InferType
 
-    parsed = parse(mod.astext(), "GeneratedSource")
-    return InferType()(parsed)
+    parsed = InferType()(parse(mod.astext(), "GeneratedSource"))
+    parsed.attrs = mod.attrs
+    return parsed
 
 
 def capture_post_dfs_index(func: Any, mod: Any, ctx: Any) -> Any:

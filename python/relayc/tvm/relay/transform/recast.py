@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, List, Optional, Sequence
 
-from ...ir import IRModule, make_node
-from ...ir.attrs import Attrs
+from ...ir import IRModule
+from ...ir.attrs import Attrs, changed
 from ...ir.op import Op
 from ..expr import Call
 from ..expr import Tuple as RelayTuple
@@ -56,10 +56,8 @@ class _Recast(ExprMutator):
             new_args = [cast(arg, self.dtype) for arg in args]
         attrs, dtype = call.attrs, None
         if isinstance(attrs, Attrs) and "out_dtype" in attrs.keys():
-            values = {name: attrs[name] for name in attrs.keys()}
-            dtype = str(values["out_dtype"]) or None
-            values["out_dtype"] = self.out_dtype
-            attrs = make_node(attrs.type_key, **values)
+            dtype = str(attrs["out_dtype"]) or None
+            attrs = changed(attrs, out_dtype=self.out_dtype)
         if dtype is None:
             inferred = InferType()(IRModule.from_expr(call))
             dtype = inferred["main"].body.checked_type.dtype

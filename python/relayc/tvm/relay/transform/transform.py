@@ -12,7 +12,7 @@ from typing import Any, Callable, List, Mapping, Optional, Sequence
 
 from ...ir.transform import ModulePass, Pass, PassContext, Sequential
 from . import _partitioning, _sparse
-from ._engine import FunctionPass, NativePass, function_native, function_pass, module_native
+from ._engine import FunctionPass, NativePass, function_native, function_pass, module_native, on_expr
 from ._partitioning import *  # noqa: F403
 from ._sparse import *  # noqa: F403
 
@@ -73,26 +73,6 @@ __all__ = [
     *_partitioning.__all__,
     *_sparse.__all__,
 ]
-
-
-def _on_expr(step: Pass, expr: Any, mod: Any = None) -> Any:
-    """A pass over one expression: it is `main`, or the body of `main`, of a module."""
-    from ...ir.module import IRModule
-    from ..expr import GlobalVar
-    from ..function import Function
-
-    module = mod._copy() if mod is not None else IRModule()
-    var = GlobalVar("main") if "main" not in module else GlobalVar("__expr")
-    whole = isinstance(expr, Function)
-    module[var] = expr if whole else Function(_free_vars(expr), expr)
-    result = step(module)[var.name_hint]
-    return result if whole else result.body
-
-
-def _free_vars(expr: Any) -> List[Any]:
-    from ..analysis import free_vars
-
-    return list(free_vars(expr))
 
 
 def build_config(
@@ -201,7 +181,7 @@ def LazyGradientInit() -> Pass:
 
 def FoldConstantExpr(expr: Any, mod: Any, fold_qnn: bool = False) -> Any:
     """`FoldConstant` of one expression, whose global functions are in `mod`."""
-    return _on_expr(FoldConstant(fold_qnn), expr, mod)
+    return on_expr(FoldConstant(fold_qnn), expr, mod)
 
 
 def FoldConstant(fold_qnn: bool = False) -> Pass:
@@ -332,7 +312,7 @@ def ToANormalForm() -> Pass:
 
 def ToANormalFormExpr(e: Any) -> Any:
     """`ToANormalForm` of one expression."""
-    return _on_expr(ToANormalForm(), e)
+    return on_expr(ToANormalForm(), e)
 
 
 def ToBasicBlockNormalForm() -> Pass:

@@ -72,19 +72,16 @@ def configured(mod: Any) -> Any:
     config = current_requantize_config()
     if config.is_default:
         return mod
+    from ....ir.attrs import changed
     from ....ir.module import IRModule
     from ...expr import Call
-    from ...op.op_attrs import make_attrs
     from ...transform._rewrites import rewrite
 
     def choose(pre: Any, post: Any) -> Any:
         if not isinstance(post, Call) or getattr(post.op, "name", None) != "qnn.requantize" or post.attrs is None:
             return post
-        values = dict(post.attrs._values)
-        for name in _DEFAULTS:
-            if values[name] == "None":
-                values[name] = getattr(config, name)
-        return Call(post.op, post.args, make_attrs(post.attrs.type_key, values), span=post.span)
+        values = {name: getattr(config, name) for name in _DEFAULTS if post.attrs[name] == "None"}
+        return Call(post.op, post.args, changed(post.attrs, **values), span=post.span)
 
     functions = {var: rewrite(func, choose) for var, func in mod.functions.items()}
     return IRModule._from_nodes(functions, mod.type_definitions, mod.attrs)
