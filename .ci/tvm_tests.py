@@ -28,6 +28,7 @@ import inspect
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -292,12 +293,19 @@ def test_names(tvm, path):
 
 
 def files(tvm, words):
-    """The test files below the places of Relay's tests whose paths have one of the words."""
+    """The test files below the places of Relay's tests whose paths have one of the words, or lie below one that is a path."""
+    words = [in_checkout(tvm, word) for word in words]
     found = []
     for place in PLACES:
         found += (str(p.relative_to(tvm)) for p in (tvm / place).rglob("test_*.py"))
     fits = lambda p: any(w in p or fnmatch.fnmatch(p, w) for w in words)  # noqa: E731
     return sorted(p for p in found if not words or fits(p))
+
+
+def in_checkout(tvm, word):
+    """A path into the checkout, from the current folder, as the checkout has it; other words as they are."""
+    path = pathlib.Path(word).resolve()
+    return str(path.relative_to(tvm)) if path.exists() and path.is_relative_to(tvm) else word
 
 
 def versions(python):
@@ -351,11 +359,15 @@ def main():
     if not arguments.tvm:
         parser.error("say where a checkout of TVM v0.14.0 is: --tvm PATH")
     arguments.tvm = arguments.tvm.resolve()
+    # Tests run in the checkout, where another path would mean another program.
+    arguments.python = os.path.abspath(shutil.which(arguments.python) or arguments.python)
 
+    ran = files(arguments.tvm, arguments.words)
+    if not ran:
+        parser.error(f"no file of tests below {' or '.join(PLACES)} of {arguments.tvm} fits")
     print(versions(arguments.python))
     print(f"{'passed':>7}{'failed':>7}{'needs':>7}  file")
     all_passed, all_failed, all_needs = [], {}, {}
-    ran = files(arguments.tvm, arguments.words)
     for path in ran:
         passed, failed, needs = judge(arguments, path)
         print(f"{len(passed):7}{len(failed):7}{len(needs):7}  {path}", flush=True)
