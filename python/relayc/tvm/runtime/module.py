@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence
+import warnings
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 import numpy as np
 
@@ -47,6 +48,15 @@ class ModulePropertyMask:
     DSO_EXPORTABLE = 0b100
 
 
+def check_compiler(fcompile: Any, options: Mapping[str, Any]) -> None:
+    """Raises NotImplementedError for the compiler of another machine; warns of options of one, as none is called."""
+    refused = getattr(fcompile, "_path", "")
+    if refused and not refused.startswith(("contrib.cc", "contrib.tar")):
+        fcompile()
+    if options:
+        warnings.warn(f"no compiler is called, so this has no effect: {', '.join(options)}", stacklevel=3)
+
+
 class Module(Object):
     """Functions by name. `module["run"]` is one, `module(...)` calls the one named `entry_name`."""
 
@@ -79,7 +89,7 @@ class Module(Object):
         for module in self._imports if query_imports else ():
             if module.implements_function(name, True):
                 return module.get_function(name, True)
-        raise AttributeError(f"Module has no function '{name}'")
+        raise AttributeError(f"Module has no function '{name}'; its functions are: {', '.join(self._functions)}")
 
     def import_module(self, module: "Module") -> None:
         """Adds a module to those that this one imports."""
@@ -128,8 +138,15 @@ class Module(Object):
         """Writes the module to a file, as `export_library` does."""
         self.export_library(file_name)
 
-    def export_library(self, file_name: Any, *args: Any, **kwargs: Any) -> None:
-        """Writes the module for `load_module`. Raises NotImplementedError for one that is not compiled."""
+    def export_library(self, file_name: Any, fcompile: Any = None, **options: Any) -> None:
+        """Writes the module for `load_module`. No compiler is called, so its options have no effect, which a warning says.
+
+        Raises NotImplementedError for a module that is not compiled, and for the compiler of another machine.
+        """
+        check_compiler(fcompile, options)
+        self._write(str(file_name))
+
+    def _write(self, file_name: str) -> None:
         raise NotImplementedError(f"a module of the kind `{self.type_key}` is not exported: export what relay.build returns")
 
     def time_evaluator(

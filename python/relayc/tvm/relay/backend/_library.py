@@ -117,11 +117,11 @@ class Library(Module):
         """The text of the program."""
         return self.network.executable.text
 
-    def export_library(self, file_name: Any, *args: Any, **kwargs: Any) -> None:
-        """Writes a shared object with code for AVX2 and AVX-512, and with the constants. No compiler is called."""
+    def _write(self, file_name: str) -> None:
+        """Writes a shared object with code for AVX2 and AVX-512, and with the constants."""
         if self.network.native is None:
             raise NotImplementedError("an artifact that was loaded is not written again: copy its file")
-        self.network.executable.save(str(file_name))
+        self.network.executable.save(file_name)
 
 
 def load(path: str) -> Module:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, Dict, Iterator, List, Optional
 
+from ...runtime.module import check_compiler
 from ...runtime.ndarray import NDArray
 
 
@@ -55,9 +56,11 @@ class ExecutorFactoryModule:
     def export_library(self, file_name: Any, fcompile: Any = None, addons: Any = None, **kwargs: Any) -> None:
         """Writes a shared object that needs neither TVM nor relayc; `tvm.runtime.load_module` loads it.
 
-        No compiler is called, so `fcompile` and its options have no effect.
+        No compiler is called, so its options have no effect, which a warning says. Raises NotImplementedError for the
+        compiler of another machine.
         """
-        self.lib.export_library(file_name)
+        check_compiler(fcompile, kwargs if addons is None else {"addons": addons, **kwargs})
+        self.lib._write(str(file_name))
 
     def __getitem__(self, item: str) -> Any:
         return self.module[item]
