@@ -196,6 +196,41 @@ def test_other_devices_are_refused_everywhere():
         library["default"]("cpu")
 
 
+def test_wrong_arguments_say_what_is_wanted(tmp_path):
+    module = executor(built())
+    two = relay.create_executor("graph", network())
+    machine = VirtualMachine(relay.vm.compile(network(), "llvm"), tvm.cpu())
+    ways = [
+        (lambda: relay.build(network(), "llvm", params=[W]), TypeError, "params is a list: expected a dictionary"),
+        (lambda: relay.build(network(), "llvm", executor="aot"), TypeError, r"write Executor\('aot'\)"),
+        (lambda: graph_executor.GraphModule(built()), AttributeError, "its functions are: default, create"),
+        (lambda: module.get_output("y"), tvm.TVMError, "there is no output `y`; the outputs are: out"),
+        (lambda: two.evaluate()(X), tvm.TVMError, "`main` takes 3 arguments, found 1"),
+        (lambda: two.evaluate()(X, W, B, B), tvm.TVMError, "`main` takes 3 arguments, found 4"),
+        (lambda: machine.run(y=X), AssertionError, r"`main` takes \(x, w, b\), found \(y\)"),
+        (lambda: Executable.load_exec(b"1", None), tvm.TVMError, "no bytes of a program"),
+    ]
+    for way, error, words in ways:
+        with pytest.raises(error, match=words):
+            way()
+
+
+def test_no_compiler_is_called_to_export(tmp_path):
+    from relayc.tvm.contrib import cc, ndk, tar
+
+    file = str(tmp_path / "net.so")
+    for fcompile in (None, cc.create_shared, tar.tar):
+        built().export_library(file, fcompile)
+        assert executor(tvm.runtime.load_module(file)).get_num_outputs() == 1
+    with pytest.warns(UserWarning, match="no compiler is called, so this has no effect: cc"):
+        built().export_library(file, cc="g++")
+    for library in (built(), relay.vm.compile(network(), "llvm").mod):
+        with pytest.raises(NotImplementedError, match="runs on this machine"):
+            library.export_library(file, ndk.create_shared)
+    with pytest.raises(NotImplementedError, match="calls no compiler"):
+        built().export_library(file, cc.cross_compiler("aarch64-linux-gnu-g++"))
+
+
 def test_interfaces_for_microcontrollers_are_refused():
     for options in (
         {"runtime": Runtime("crt")},

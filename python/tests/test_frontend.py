@@ -70,6 +70,15 @@ def test_weights_of_mxnet_are_tensors() -> None:
     np.testing.assert_array_equal(answer(mod, params), whole.run(picture, engine="interp"))
 
 
+def test_wrong_arguments_of_from_onnx_say_what_is_wanted() -> None:
+    model = (TESTS / "golden/cli/data/fixed.onnx").read_bytes()
+    with pytest.raises(TypeError, match="onnx.load"):
+        relay.frontend.from_onnx("net.onnx")
+    for shape in ((1, 3, 4, 4), {"x": 3}, [("x", (1, 3, 4, 4))]):
+        with pytest.raises(TypeError, match="expected shapes by the names of inputs"):
+            relay.frontend.from_onnx(model, shape)
+
+
 def test_what_is_no_network_is_refused() -> None:
     with pytest.raises(ValueError, match="expected, got"):
         relay.frontend.from_mxnet({}, {"data": (1,)})

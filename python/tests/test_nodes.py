@@ -200,3 +200,21 @@ def test_unknown_names() -> None:
         relay.nn.softmax(vector()).attrs.no_such
     with pytest.raises(tvm.TVMError, match="no.Such"):
         tvm.ir.make_node("no.Such")
+
+
+def test_wrong_arguments_say_what_is_wanted() -> None:
+    x = vector()
+    ways = [
+        (lambda: relay.Function(x, x), TypeError, "expected a list of expressions, found one Var"),
+        (lambda: relay.Call(relay.op.get("nn.relu"), x), TypeError, "write it in brackets"),
+        (lambda: relay.Tuple(x), TypeError, "expected a list of expressions"),
+        (lambda: relay.var("x", shape=3), tvm.TVMError, r"expected a list of dimensions, found 3: write \[3\]"),
+        (lambda: relay.op.get("conv2d"), AttributeError, "not registered: there is `nn.conv2d`"),
+        (lambda: relay.op.get("nn.rleu"), AttributeError, "not registered: there is `nn.relu`"),
+        (lambda: tvm.transform.Sequential([relay.transform.FoldConstant]), TypeError, r"write FoldConstant\(\)"),
+        (lambda: tvm.transform.Sequential([3]), TypeError, "3 is no pass"),
+        (lambda: relay.transform.FoldConstant()(relay.Function([x], x)), TypeError, "IRModule.from_expr makes one"),
+    ]
+    for way, error, words in ways:
+        with pytest.raises(error, match=words):
+            way()

@@ -316,3 +316,11 @@ def test_constants_match_by_value():
     eps = relay.const(np.float32(1e-5))
     assert dp.is_expr(relay.const(np.float32(1e-5))).match(eps)
     assert not dp.is_expr(relay.const(np.float32(2e-5))).match(eps)
+
+
+def test_callbacks_that_do_not_end_or_return_nothing_are_errors():
+    pattern, expr = is_op("nn.relu")(wildcard()), relay.nn.relu(relay.var("x", shape=(2,)))
+    with pytest.raises(TVMError, match="Replace makes more of what it matches .* rewrite_once"):
+        Replace(pattern, lambda pre, post, found: relay.nn.relu(post)).rewrite(expr)
+    with pytest.raises(TypeError, match="Replace.callback returned None"):
+        Replace(pattern, lambda pre, post, found: None).rewrite(expr)

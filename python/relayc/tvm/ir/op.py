@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Any, Callable, Dict, Optional, Tuple
 
 from .._ffi.registry import register_object
@@ -74,7 +75,9 @@ class Op(RelayExpr):
         Op._ensure_loaded()
         op = Op._table.get(op_name)
         if op is None:
-            raise AttributeError(f"Operator {op_name} is not registered")
+            near = difflib.get_close_matches(str(op_name), [*Op._table, *_last_parts()], 1)
+            hint = f": there is `{_last_parts().get(near[0], near[0])}`" if near else ""
+            raise AttributeError(f"Operator {op_name} is not registered{hint}")
         return op
 
     @staticmethod
@@ -144,6 +147,11 @@ class Op(RelayExpr):
 
     def __repr__(self) -> str:
         return f"Op({self.name})"
+
+
+def _last_parts() -> Dict[str, str]:
+    """Operators by the last part of their names, such as `conv2d`."""
+    return {name.rpartition(".")[2]: name for name in reversed(Op._table)}
 
 
 class Argument:

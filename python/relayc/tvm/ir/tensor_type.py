@@ -22,8 +22,8 @@ class TensorType(Type):
     _compared = ("shape", "dtype")
 
     def __init__(self, shape: Sequence[Any], dtype: Any = "float32") -> None:
-        if isinstance(shape, str):
-            raise TVMError(f"expected a list of dimensions, found {shape!r}")
+        if isinstance(shape, (str, int)):
+            raise TVMError(f"expected a list of dimensions, found {shape!r}: write [{shape}]")
         self.shape = Array(map(as_dimension, shape))
         self.dtype = dtype_name(dtype)
 

@@ -183,7 +183,8 @@ class Pass(Object):
         from .module import IRModule
 
         if not isinstance(mod, IRModule):
-            raise TypeError(f"{self.info.name} works on an IRModule, not on {type(mod).__name__}")
+            how = "IRModule.from_expr makes one of an expression"
+            raise TypeError(f"{self.info.name} works on an IRModule, not on {type(mod).__name__}: {how}")
         if not ctx._before_pass(mod, self.info):
             return mod
         if ctx.config.get("testing.immutable_module"):
@@ -243,6 +244,10 @@ class Sequential(Pass):
         passes = passes or []
         if not isinstance(passes, (list, tuple)):
             raise TypeError("passes must be a list of Pass objects.")
+        for step in passes:
+            if not isinstance(step, Pass):
+                name = getattr(step, "__name__", repr(step))
+                raise TypeError(f"`{name}` is no pass, but may make one: write {name}()" if callable(step) else f"{name} is no pass")
         required = required or []
         if not isinstance(required, (list, tuple)):
             raise TypeError("Required is expected to be the type of list/tuple.")

@@ -10,6 +10,7 @@ import numpy as np
 from .. import nd
 from .._ffi.registry import register_func
 from ..contrib import graph_executor as _graph_executor
+from ..error import TVMError
 from ..ir import IRModule
 from ..ir.transform import PassContext, Sequential
 from ..runtime.executor import aot_executor as _aot_executor
@@ -44,10 +45,17 @@ def _as_module(mod: Any, params: Optional[Mapping[str, Any]], name: str) -> IRMo
     return IRModule.from_expr(bind_params_by_name(mod, params) if params else mod)
 
 
+def _by_name(params: Any) -> Dict[str, Any]:
+    """Values of parameters. Raises TypeError for anything but values by name."""
+    if not isinstance(params, Mapping):
+        raise TypeError(f"params is a {type(params).__name__}: expected a dictionary of arrays by the names of parameters")
+    return dict(params)
+
+
 def _convert_param_map(params: Mapping[str, Any]) -> Dict[str, _expr.Constant]:
     """Arrays as constants."""
     found = {}
-    for name, param in params.items():
+    for name, param in _by_name(params).items():
         if isinstance(param, np.ndarray):
             param = nd.array(param)
         found[name] = _expr.const(param)
@@ -94,7 +102,7 @@ class BuildModule:
         return _optimized(mod, self._params), {}
 
     def _set_params(self, params: Mapping[str, Any]) -> None:
-        self._params = dict(params)
+        self._params = _by_name(params)
 
     def get_graph_json(self) -> str:
         """The graph as JSON."""
@@ -174,10 +182,13 @@ def build(
 
 
 def _require_packed(executor: Executor, runtime: Runtime) -> None:
-    """Raises NotImplementedError for the interfaces of C that microTVM has."""
-    wanted = [f"{name}={executor[name]}" for name in ("interface-api", "unpacked-api") if name in executor]
-    if runtime.name == "crt" or any(option in wanted for option in ("interface-api=c", "unpacked-api=1")):
-        words = " ".join([f"Executor({executor})", *wanted, f"Runtime({runtime})"])
+    """Raises NotImplementedError for the interfaces of C that microTVM has, TypeError for what is no configuration."""
+    for wanted, kind in ((executor, Executor), (runtime, Runtime)):
+        if not isinstance(wanted, kind):
+            raise TypeError(f"{wanted!r} is no relay.backend.{kind.__name__}: write {kind.__name__}({str(wanted)!r})")
+    options = [f"{name}={executor[name]}" for name in ("interface-api", "unpacked-api") if name in executor]
+    if runtime.name == "crt" or any(option in options for option in ("interface-api=c", "unpacked-api=1")):
+        words = " ".join([f"Executor({executor})", *options, f"Runtime({runtime})"])
         raise NotImplementedError(f"relayc writes no C and no library for microTVM, which {words} asks for: leave both out")
 
 
@@ -229,8 +240,6 @@ def bind_params_by_name(func: Any, params: Mapping[str, Any]) -> Any:
 
     Raises TVMError if two parameters have a name that is given (TVM `BindParamsByName`, `src/relay/backend/utils.cc`).
     """
-    from ..error import TVMError
-
     by_name: Dict[str, List[Any]] = {}
     for param in func.params:
         by_name.setdefault(param.name_hint, []).append(param)
@@ -267,7 +276,11 @@ class _Built(_interpreter.Executor):
         runner = self._runner()
 
         def run(*args: Any, **kwargs: Any) -> Any:
-            for at, arg in enumerate(self._convert_args(self.mod["main"], args, kwargs)):
+            given = self._convert_args(self.mod["main"], args, kwargs)
+            wanted = len(self.mod["main"].params)
+            if len(given) != wanted:
+                raise TVMError(f"`main` takes {wanted} arguments, found {len(given)}")
+            for at, arg in enumerate(given):
                 runner.set_input(at, arg)
             runner.run()
             outputs = iter([runner.get_output(at).copyto(nd.cpu(0)) for at in range(runner.get_num_outputs())])

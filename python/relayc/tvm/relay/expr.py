@@ -221,6 +221,9 @@ _NOTHING = Array()
 
 
 def _exprs(values: Iterable[Any]) -> Array:
+    """A list of expressions. Raises TypeError for one alone, TVMError for other objects in a list."""
+    if isinstance(values, RelayExpr):
+        raise TypeError(f"expected a list of expressions, found one {type(values).__name__}: write it in brackets")
     result = Array(values)
     for value in result:
         if not isinstance(value, RelayExpr):

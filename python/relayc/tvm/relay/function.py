@@ -13,7 +13,7 @@ from ..ir.type import Type, TypeVar
 from ..runtime.container import Array
 from ..runtime.object import NODE
 from .base import astext, pretty_print
-from .expr import Call, Var, _wrong, with_fields
+from .expr import Call, Var, _exprs, _wrong, with_fields
 
 
 @register_object("relay.Function")
@@ -42,7 +42,7 @@ class Function(BaseFunc):
         attrs: Optional[DictAttrs] = None,
         span: Optional[Span] = None,
     ) -> None:
-        self.params = Array(params)
+        self.params = _exprs(params)
         for param in self.params:
             if not isinstance(param, Var):
                 raise _wrong("a variable", param, "parameters are what relay.var makes")

@@ -198,10 +198,13 @@ class Program:
 
 
 def read_program(data: bytes) -> Program:
-    """The program of bytes that `Executable.save` gave."""
+    """The program of bytes that `Executable.save` gave. Raises TVMError for other bytes."""
     from .. import relay
 
-    text, level, late = json.loads(data)
+    try:
+        text, level, late = json.loads(data)
+    except (TypeError, ValueError):
+        raise TVMError("these are no bytes of a program of the virtual machine") from None
     program = Program(relay.parse(text), level)
     program.late = {name: None for name in late}
     return program
@@ -235,11 +238,11 @@ class ProgramModule(Module):
         """The text of the program."""
         return self.program.mod.astext()
 
-    def export_library(self, file_name: Any, *args: Any, **kwargs: Any) -> None:
+    def _write(self, file_name: str) -> None:
         """Writes the program, which is compiled where it is loaded."""
         from ..relay.backend._library import PROGRAM
 
-        with open(str(file_name), "wb") as file:
+        with open(file_name, "wb") as file:
             file.write(PROGRAM + _written(self.program))
 
 
@@ -449,7 +452,8 @@ class VirtualMachine:
             return args
         params = self._exec.get_function_params(func_name)
         named = [name for name in params if name in kwargs]
-        assert len(args) + len(named) == len(params)
+        given = ", ".join([*["…"] * len(args), *kwargs])
+        assert len(args) + len(named) == len(params), f"`{func_name}` takes ({', '.join(params)}), found ({given})"
         rest = iter(args)
         return [kwargs[name] if name in kwargs else next(rest) for name in params]
 
@@ -462,7 +466,8 @@ class VirtualMachine:
         if kwargs:
             assert len(kwargs) == 1
             (key,) = kwargs
-            assert key in self._exec.get_function_params(func_name)
+            params = self._exec.get_function_params(func_name)
+            assert key in params, f"`{func_name}` takes ({', '.join(params)}), found {key}"
             value = kwargs[key]
         else:
             assert len(args) == 2

@@ -98,8 +98,7 @@ class ExecutorModule(Module):
         self._inputs[at] = _checked(value, self._inputs[at], f"input `{key}`")
 
     def _set_output_zero_copy(self, key: Any, value: Any) -> None:
-        names = [port.name for port in self._executable.outputs]
-        at = names.index(key) if key in names else int(key)
+        at = self._output(key)
         room = self._outputs[at]
         self._outputs[at] = value if room is None else _checked(value, room, f"output {key}")
 
@@ -131,11 +130,16 @@ class ExecutorModule(Module):
         self._run()
         return [self._get_output(at) for at in range(self._get_num_outputs())]
 
-    def _get_output(self, index: Any, out: Optional[NDArray] = None) -> Any:
+    def _output(self, key: Any) -> int:
+        """The number of an output, by name or number. Raises TVMError if there is none."""
         names = [port.name for port in self._executable.outputs]
-        at = names.index(index) if index in names else int(index)
-        if not 0 <= at < len(names):
-            raise TVMError(f"there is no output {index}: there are {len(names)}")
+        at = names.index(key) if key in names else key
+        if not isinstance(at, (int, np.integer)) or not 0 <= at < len(names):
+            raise TVMError(f"there is no output `{key}`; the outputs are: {', '.join(names)}")
+        return int(at)
+
+    def _get_output(self, index: Any, out: Optional[NDArray] = None) -> Any:
+        at = self._output(index)
         results = self._results if self._results is not None else self._outputs
         if out is None:
             return results[at]

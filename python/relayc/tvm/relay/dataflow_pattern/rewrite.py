@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Union
 from ... import ir as _ir
 from ...error import TVMError
 from ...ir.container import Map
+from ...ir.expr import RelayExpr
 from ...runtime import convert
 from ..expr import Call
 from .graph import ExprGraph, mutate
@@ -16,6 +17,8 @@ from .pattern import DFPattern, FunctionPattern
 
 #: After so many rounds over the program, callbacks are taken to undo each other's work.
 _MAX_ROUNDS = 100
+#: After a pattern matches so many times as often as in the first round, its callback is taken to make what it matches.
+_MAX_GROWTH = 1000
 
 
 class DFPatternCallback:
@@ -48,7 +51,8 @@ def rewrite(
 ) -> Any:
     """Applies the callbacks in turn to `expr` until none changes it any more.
 
-    `mod` has the global functions and types that `expr` refers to. Raises `TVMError` if there is no end.
+    `mod` has the global functions and types that `expr` refers to. Raises `TVMError` if there is no end, `TypeError` if
+    a callback returns no expression.
     """
     todo = [callbacks] if isinstance(callbacks, DFPatternCallback) else list(callbacks)
     for callback in todo:
@@ -59,6 +63,7 @@ def rewrite(
     idle: Dict[int, Any] = {}
     rounds = 0
     typed = graph = None
+    limits: Dict[int, int] = {}
     while True:
         last = expr
         for i, callback in enumerate(todo):
@@ -72,6 +77,9 @@ def rewrite(
             if graph is None or graph.root is not expr:
                 graph = ExprGraph(expr)
             groups = queries[i].groups(graph)
+            if len(groups) > limits.setdefault(i, _MAX_GROWTH * max(len(groups), 1)):
+                name = type(callback).__name__
+                raise TVMError(f"{name} makes more of what it matches in each round: give it rewrite_once=True, or a narrower pattern")
             rounds += 1
             if not groups:
                 idle[i] = expr
@@ -108,7 +116,11 @@ def _rewrite_matches(callback: DFPatternCallback, expr: Any, groups: Dict[int, G
             pattern: convert([post if expr is pre else memo.get(id(expr), expr) for expr in found])
             for pattern, found in group.matches.items()
         }
-        return callback.callback(pre, post, Map(node_map))
+        replaced = callback.callback(pre, post, Map(node_map))
+        if not isinstance(replaced, RelayExpr):
+            name = type(callback).__name__
+            raise TypeError(f"{name}.callback returned {replaced!r}: return an expression, which is `post` to change nothing")
+        return replaced
 
     return mutate(expr, lambda _: None, visit)
 

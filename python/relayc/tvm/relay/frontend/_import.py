@@ -14,6 +14,14 @@ from ..function import Function, FunctionWithFields
 from ..transform import InferType
 
 
+def checked_shapes(shape: Any) -> Dict[str, Any]:
+    """Shapes by the names of inputs. Raises TypeError for anything else."""
+    shapes = {} if shape is None else shape
+    if not isinstance(shapes, Mapping) or not all(isinstance(dims, (list, tuple)) for dims in shapes.values()):
+        raise TypeError(f'expected shapes by the names of inputs, such as {{"data": (1, 3, 224, 224)}}, found {shape!r}')
+    return dict(shapes)
+
+
 def _shape_text(name: str, shape: Sequence[Any]) -> str:
     """`data=1,3,224,224`; open dimensions are `?`."""
     dims = ("?" if dim is None or isinstance(dim, AnyDim) else str(int(dim)) for dim in shape)
@@ -27,7 +35,7 @@ def import_model(
     weights: Optional[Mapping[str, Any]] = None,
 ) -> Tuple[IRModule, Dict[str, nd.NDArray]]:
     """The program of a model, with the model's names of its inputs, and its weights."""
-    shapes = [_shape_text(name, dims) for name, dims in (shape or {}).items()]
+    shapes = [_shape_text(name, dims) for name, dims in checked_shapes(shape).items()]
     mod, params, inputs = _native.import_model(data, kind, shapes, weights)
     return _renamed(mod, inputs), {
         name: nd.NDArray(tensor.numpy(), tensor.dtype) for name, tensor in params.items()

@@ -8,7 +8,7 @@ import warnings
 from typing import Any, Dict, Optional, Tuple
 
 from ...tir import Any as AnyDim
-from ._import import bound, import_model
+from ._import import bound, checked_shapes, import_model
 
 #: The version of the operators of a domain that a model uses without naming one, as ONNX Runtime takes it.
 _UNNAMED_VERSION = 1
@@ -34,15 +34,17 @@ def from_onnx(
     Raises RelayError for what cannot be imported, AssertionError for a shape of what is no input.
     """
     if isinstance(model, (bytes, bytearray)):
-        data, shapes = bytes(model), dict(shape or {})
+        data, shapes = bytes(model), checked_shapes(shape)
         if opset is not None or isinstance(dtype, dict) or export_node_renamed_model_path:
             import onnx
 
             model = onnx.load_model_from_string(data)
     if not isinstance(model, (bytes, bytearray)):
+        if not hasattr(model, "SerializeToString"):
+            raise TypeError(f"expected an onnx.ModelProto or its bytes, found {model!r}: onnx.load(path) reads a file")
         model = type(model).FromString(model.SerializeToString())
         _set_versions(model, opset)
-        shapes = _set_inputs(model, shape or {}, dtype if isinstance(dtype, dict) else {})
+        shapes = _set_inputs(model, checked_shapes(shape), dtype if isinstance(dtype, dict) else {})
         if export_node_renamed_model_path:
             _export_renamed(model, export_node_renamed_model_path)
         data = model.SerializeToString()
