@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Optional, Tuple
 
-
 from .._ffi.runtime_ctypes import Device
+from ..runtime.executor._runner import Runner
 from ..runtime.module import BenchmarkResult, Module
-from ..runtime.ndarray import NDArray
 
 __all__ = ["GraphModule", "create", "get_device"]
 
@@ -28,44 +27,18 @@ def get_device(libmod: Module, device: Any) -> Tuple[list, int, list]:
     return list(devices), 0, numbers
 
 
-class GraphModule:
-    """An executor: set inputs, run, get outputs.
+class GraphModule(Runner):
+    """The executor of a graph, which may use memory of the caller's."""
 
-    `module` is what `library["default"](device)` made. An output is the executor's own memory, which the next run overwrites.
-    """
+    _what = "graph"
 
     def __init__(self, module: Module) -> None:
-        self.module = module
-        self._set_input = module["set_input"]
+        super().__init__(module)
         self._set_input_zero_copy = module["set_input_zero_copy"]
         self._set_output_zero_copy = module["set_output_zero_copy"]
-        self._run = module["run"]
-        self._get_output = module["get_output"]
-        self._get_input = module["get_input"]
-        self._get_num_outputs = module["get_num_outputs"]
-        self._get_input_index = module["get_input_index"]
         self._get_input_info = module["get_input_info"]
-        self._get_num_inputs = module["get_num_inputs"]
         self._load_params = module["load_params"]
         self._share_params = module["share_params"]
-
-    def set_input(self, key: Any = None, value: Any = None, **params: Any) -> None:
-        """Copies a value to an input, by name or number, and others by name. Names in `params` that no input has are ignored.
-
-        Raises RuntimeError if `key` is no input, ValueError for a value of another shape.
-        """
-        if key is not None:
-            if not self._has_input(key):
-                raise RuntimeError(f"Could not find '{key}' in graph's inputs")
-            self._set_input(key, value)
-        for name, given in params.items():
-            if self._has_input(name):
-                self._set_input(name, given)
-
-    def _has_input(self, key: Any) -> bool:
-        if isinstance(key, str):
-            return self._get_input_index(key) >= 0
-        return 0 <= key < self._get_num_inputs()
 
     def set_input_zero_copy(self, key: Any = None, value: Any = None, **params: Any) -> None:
         """Uses the memory of a tensor, or of an object with DLPack, as an input from now on."""
@@ -79,40 +52,10 @@ class GraphModule:
         """Writes an output into the memory of a tensor from now on."""
         self._set_output_zero_copy(key, value)
 
-    def run(self, **input_dict: Any) -> None:
-        """Runs once, with these inputs set before."""
-        if input_dict:
-            self.set_input(**input_dict)
-        self._run()
-
-    def get_num_outputs(self) -> int:
-        """The number of outputs."""
-        return self._get_num_outputs()
-
-    def get_num_inputs(self) -> int:
-        """The number of inputs, with the constants of the graph."""
-        return self._get_num_inputs()
-
-    def get_input(self, index: Any, out: Optional[NDArray] = None) -> Any:
-        """The memory of an input, by name or number; or a copy of it in `out`."""
-        found = self._get_input(index)
-        return found if out is None else found.copyto(out)
-
-    def get_input_index(self, name: str) -> int:
-        """The number of an input; -1 if there is none of the name."""
-        return self._get_input_index(name)
-
     def get_input_info(self) -> Tuple[Any, Any]:
         """The shapes and the data types of the inputs that are no constants, by name."""
         found = self._get_input_info()
         return found["shape"], found["dtype"]
-
-    def get_output(self, index: Any, out: Optional[NDArray] = None) -> Any:
-        """An output of the last run, by number or name; or a copy of it in `out`."""
-        if out is None:
-            return self._get_output(index)
-        self._get_output(index, out)
-        return out
 
     def debug_get_output(self, node: Any, out: Any) -> None:
         """For the debugger's executor."""
