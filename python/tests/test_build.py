@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 
@@ -209,6 +210,7 @@ def test_wrong_arguments_say_what_is_wanted(tmp_path):
         (lambda: two.evaluate()(X, W, B, B), tvm.TVMError, "`main` takes 3 arguments, found 4"),
         (lambda: machine.run(y=X), AssertionError, r"`main` takes \(x, w, b\), found \(y\)"),
         (lambda: Executable.load_exec(b"1", None), tvm.TVMError, "no bytes of a program"),
+        (lambda: pickle.dumps(built()), TypeError, "give the file of export_library"),
     ]
     for way, error, words in ways:
         with pytest.raises(error, match=words):

@@ -120,3 +120,9 @@ def test_parsers_and_plotters_of_ones_own(module, capsys):
     relay_viz.RelayVisualizer(module, {}, Plotter(), Parser()).render()
     text = capsys.readouterr().out
     assert "Mine x" in text and "`--Again" in text
+
+
+def test_a_function_alone_is_refused():
+    x = relay.var("x", shape=(2,))
+    with pytest.raises(TypeError, match="IRModule.from_expr"):
+        relay_viz.RelayVisualizer(relay.Function([x], x))

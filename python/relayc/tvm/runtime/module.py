@@ -111,6 +111,11 @@ class Module(Object):
     def __repr__(self) -> str:
         return f"Module({self.type_key}, {id(self):x})"
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"a module of the kind `{self.type_key}` is not pickled: give the file of export_library to the other process"
+        )
+
     def get_source(self, fmt: str = "") -> str:
         """The source of the module: the text of the program."""
         return ""

@@ -36,6 +36,8 @@ class RelayVisualizer:
         plotter: Optional[Plotter] = None,
         parser: Optional[VizParser] = None,
     ):
+        if not isinstance(relay_mod, IRModule):
+            raise TypeError(f"a drawing is of an IRModule, not of {type(relay_mod).__name__}: IRModule.from_expr makes one")
         self._plotter = TermPlotter() if plotter is None else plotter
         self._relay_param = {} if relay_param is None else relay_param
         self._parser = TermVizParser() if parser is None else parser
