@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, Dict
 
@@ -77,6 +78,15 @@ def test_wrong_arguments_of_from_onnx_say_what_is_wanted() -> None:
     for shape in ((1, 3, 4, 4), {"x": 3}, [("x", (1, 3, 4, 4))]):
         with pytest.raises(TypeError, match="expected shapes by the names of inputs"):
             relay.frontend.from_onnx(model, shape)
+
+
+def test_wrong_arguments_of_from_pytorch_say_what_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for infos in ([1, 3], {"x": (1, 3)}, [("x", 3)]):
+        with pytest.raises(TypeError, match="a name and a shape for each input"):
+            relay.frontend.from_pytorch(None, infos)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match="install torch, or .*from_onnx"):
+        relay.frontend.from_pytorch(None, [("x", (1, 3)), ("y", ((1, 3), "int64"))])
 
 
 def test_what_is_no_network_is_refused() -> None:

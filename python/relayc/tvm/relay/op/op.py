@@ -89,7 +89,9 @@ def get(op_name: str) -> Op:
 
 
 def register(op_name: str, describe: str = "") -> None:
-    """Adds an operator of the caller's own, for programs that are built and rewritten but not compiled.
+    """Adds an operator of the caller's own, for nodes that are made and rewritten.
+
+    What prints, types or compiles a program knows relayc's operators alone, and raises an error for others.
 
     Raises
     ------
