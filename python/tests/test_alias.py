@@ -192,6 +192,15 @@ def test_attributes_that_nothing_reads_are_refused() -> None:
         relay.op.debug(relay.var("x"), print)
 
 
+def test_memory_pools_are_refused() -> None:
+    from relayc.tvm import WorkspaceMemoryPools
+    from relayc.tvm.ir import ConstantPoolInfo
+
+    for name in (WorkspaceMemoryPools, ConstantPoolInfo):
+        with pytest.raises(NotImplementedError, match="x86-64 processors with an operating system"):
+            name([])
+
+
 def test_what_is_below_a_refused_module_is_refused_too() -> None:
     from relayc.tvm.autotvm.deep.below import anything
 

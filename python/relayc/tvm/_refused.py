@@ -145,14 +145,18 @@ _MODULES: Dict[str, str] = {
     "utils": "`relayc profile` says what of the machine's peak each kernel reaches",
 }
 
+_POOLS = (
+    "ConstantMemoryPools",
+    "ConstantPoolInfo",
+    "PoolInfo",
+    "PoolInfoProperties",
+    "WorkspaceMemoryPools",
+    "WorkspacePoolInfo",
+)
+
 #: Names of packages that are real otherwise.
 _FUNCTIONS: Dict[str, str] = {
-    "ConstantMemoryPools": _MICRO,
-    "ConstantPoolInfo": _MICRO,
-    "PoolInfo": _MICRO,
-    "PoolInfoProperties": _MICRO,
-    "WorkspaceMemoryPools": _MICRO,
-    "WorkspacePoolInfo": _MICRO,
+    **{f"{package}{name}": _MICRO for package in ("", "ir.") for name in _POOLS},
     "build": "relayc builds Relay: call relay.build",
     "create_schedule": _KERNELS,
     "lower": _TIR,
@@ -183,12 +187,6 @@ _ATTRIBUTES: Dict[str, str] = {
 
 #: Global functions of TVM by their registered names.
 _GLOBAL_FUNCTIONS: Dict[str, str] = {
-    "ConstantMemoryPools": _MICRO,
-    "ConstantPoolInfo": _MICRO,
-    "PoolInfo": _MICRO,
-    "PoolInfoProperties": _MICRO,
-    "WorkspaceMemoryPools": _MICRO,
-    "WorkspacePoolInfo": _MICRO,
     "relay._transform.RemoveStandaloneReshapes": _TIR,
     "relay.collage.PartitionForTesting": _TUNING,
     "relay.tec.LowerTE": _KERNELS,
