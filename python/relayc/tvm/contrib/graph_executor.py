@@ -28,7 +28,10 @@ def get_device(libmod: Module, device: Any) -> Tuple[list, int, list]:
 
 
 class GraphModule(Runner):
-    """The executor of a graph, which may use memory of the caller's."""
+    """The executor of a graph, which may use memory of the caller's.
+
+    Inputs that are given by names that no input has are ignored, so that all parameters of a file may be given.
+    """
 
     _what = "graph"
 

@@ -15,6 +15,7 @@ from ..ir import IRModule
 from ..ir.transform import PassContext, Sequential
 from ..runtime.executor import aot_executor as _aot_executor
 from ..runtime.ndarray import NDArray
+from ..target import Target
 from ..target._cpu import cpu_targets, current_cpu_targets
 from . import expr as _expr
 from . import function as _function
@@ -329,7 +330,9 @@ def create_executor(
 
     Raises RuntimeError for another kind.
     """
-    targets = cpu_targets(target)
+    # TVM compiles C for the processor at hand, on which an executor runs at once.
+    given = [Target("llvm") if found.kind.name == "c" else found for found in Target.canon_multi_target(target)]
+    targets = cpu_targets(given)
     mod = IRModule() if mod is None else mod
     if device is None:
         device = nd.device(targets[0].get_target_device_type(), 0)

@@ -30,7 +30,7 @@ class Runner:
         self._get_num_inputs = module["get_num_inputs"]
 
     def set_input(self, key: Any = None, value: Any = None, **params: Any) -> None:
-        """Copies a value to an input, by name or number, and others by name. Names in `params` that no input has are ignored.
+        """Copies a value to an input, by name or number, and others by name.
 
         Raises RuntimeError if `key` is no input, ValueError for a value of another shape.
         """
