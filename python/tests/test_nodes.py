@@ -208,6 +208,7 @@ def test_wrong_arguments_say_what_is_wanted() -> None:
         (lambda: relay.Function(x, x), TypeError, "expected a list of expressions, found one Var"),
         (lambda: relay.Call(relay.op.get("nn.relu"), x), TypeError, "write it in brackets"),
         (lambda: relay.Tuple(x), TypeError, "expected a list of expressions"),
+        (lambda: tvm.IRModule.from_expr(3), TypeError, "a module is made of an expression, not of int"),
         (lambda: relay.var("x", shape=3), tvm.TVMError, r"expected a list of dimensions, found 3: write \[3\]"),
         (lambda: relay.op.get("conv2d"), AttributeError, "not registered: there is `nn.conv2d`"),
         (lambda: relay.op.get("nn.rleu"), AttributeError, "not registered: there is `nn.relu`"),

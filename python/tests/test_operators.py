@@ -433,3 +433,11 @@ def test_stubs_are_up_to_date():
 
     for path, text in stubs.stubs():
         assert path.read_text() == text, f"{path}: run python/tools/stubs.py"
+
+
+def test_tensors_are_joined_from_a_variable_that_holds_a_tuple():
+    ty = relay.TensorType((2,), "float32")
+    pair = relay.var("pair", relay.TupleType([ty, ty]))
+    for joined, shape in ((relay.concatenate(pair, 0), (4,)), (relay.stack(pair, 0), (2, 2))):
+        mod = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([pair], joined)))
+        assert tuple(mod["main"].ret_type.shape) == shape

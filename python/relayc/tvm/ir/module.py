@@ -304,6 +304,8 @@ class IRModule(Node, Scriptable):
         from ..relay.function import Function
         from .supply import GlobalVarSupply
 
+        if not isinstance(expr, RelayExpr):
+            raise TypeError(f"a module is made of an expression, not of {type(expr).__name__}")
         module = IRModule(functions, type_defs)
         name = None
         if isinstance(expr, BaseFunc):

@@ -74,12 +74,10 @@ def concatenate(data: Union[Expr, Sequence[Expr]], axis: int) -> Call:
     ValueError
         If there are no tensors, or the axis is no integer.
     """
-    fields = data if isinstance(data, Call) else list(data)
-    if not fields:
-        raise ValueError("relay.concatenate requires data to be non-empty.")
+    fields = _fields("concatenate", data)
     if not isinstance(axis, int):
         raise ValueError("For now, we only support integer axis")
-    return call("concatenate", (fields if isinstance(fields, Call) else Tuple(fields),), axis=axis)
+    return call("concatenate", (fields,), axis=axis)
 
 
 @documented("einsum")
@@ -98,12 +96,10 @@ def einsum(data: Sequence[Expr], equation: str) -> Call:
     ValueError
         If there are no tensors, or the equation is no string.
     """
-    fields = list(data)
-    if not fields:
-        raise ValueError("relay.einsum requires data to be non-empty.")
+    fields = _fields("einsum", data)
     if not isinstance(equation, str):
         raise ValueError("einsum `equation` must be a str")
-    return call("einsum", (Tuple(fields),), equation=equation)
+    return call("einsum", (fields,), equation=equation)
 
 
 @documented("stack")
@@ -122,11 +118,18 @@ def stack(data: Union[Expr, Sequence[Expr]], axis: int) -> Call:
     ValueError
         If there are no tensors, or the axis is no integer.
     """
-    if not data:
-        raise ValueError("relay.stack requires data to be non-empty.")
+    fields = _fields("stack", data)
     if not isinstance(axis, int):
         raise ValueError("For now, we only support integer axis")
-    return call("stack", (data if isinstance(data, Expr) else Tuple(list(data)),), axis=axis)
+    return call("stack", (fields,), axis=axis)
+
+
+def _fields(name: str, data: Union[Expr, Sequence[Expr]]) -> Expr:
+    """Tensors as one operand: a tuple of them, or what has one as its value."""
+    fields = data if isinstance(data, Expr) else Tuple(list(data))
+    if isinstance(fields, Tuple) and not fields.fields:
+        raise ValueError(f"relay.{name} requires data to be non-empty.")
+    return fields
 
 
 @documented("device_copy")
