@@ -231,6 +231,8 @@ def test_no_compiler_is_called_to_export(tmp_path):
     for library in (built(), relay.vm.compile(network(), "llvm").mod):
         with pytest.raises(NotImplementedError, match="runs on this machine"):
             library.export_library(file, ndk.create_shared)
+    with pytest.raises(NotImplementedError, match="`o` is not written: export_library writes shared objects"):
+        built().lib.save(str(tmp_path / "net.o"))
     with pytest.raises(NotImplementedError, match="calls no compiler"):
         built().export_library(file, cc.cross_compiler("aarch64-linux-gnu-g++"))
 

@@ -31,6 +31,7 @@ _REMOTE = "relayc runs on this machine: build there, or copy what export_library
 _MICRO = "relayc compiles for x86-64 processors with an operating system"
 _ONNX = "export the model to ONNX and import that with relay.frontend.from_onnx"
 _DARKNET = "import its files with `relayc import net.cfg --weights net.weights`"
+_EXPORT = "export_library writes shared objects itself, for x86-64, and calls no compiler"
 _PLAN = "relayc plans memory with the code that uses it: `relayc run --emit plan` shows the plan"
 _PROFILE = "`relayc profile` and debug_executor.GraphModuleDebug show the time of each group of operators"
 _CPU = "relayc compiles for CPUs: build with the target `llvm`"
@@ -44,7 +45,7 @@ _MODULES: Dict[str, str] = {
     "auto_scheduler": _TUNING,
     "autotvm": _TUNING,
     "contrib.cblas": _KERNELS,
-    "contrib.cc": "export_library calls no compiler: leave its argument fcompile out",
+    "contrib.cc": _EXPORT,
     "contrib.clang": _TIR,
     "contrib.coreml_runtime": "import the model with relay.frontend.from_onnx",
     "contrib.cublas": _CPU,
@@ -79,7 +80,7 @@ _MODULES: Dict[str, str] = {
     "contrib.sparse": "sparse weights are operands of relay.nn.sparse_dense",
     "contrib.spirv": _CPU,
     "contrib.stackvm": _TIR,
-    "contrib.tar": "export_library calls no compiler: leave its argument fcompile out",
+    "contrib.tar": _EXPORT,
     "contrib.target": "write the program with `relayc export`",
     "contrib.tedd": _KERNELS,
     "contrib.tf_op": _ONNX,

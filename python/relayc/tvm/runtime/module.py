@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
@@ -140,7 +141,12 @@ class Module(Object):
         return bool(self.get_property_mask() & ModulePropertyMask.DSO_EXPORTABLE)
 
     def save(self, file_name: str, fmt: str = "") -> None:
-        """Writes the module to a file, as `export_library` does."""
+        """Writes the module to a file, as `export_library` does. Raises NotImplementedError for objects and texts."""
+        form = fmt or os.path.splitext(str(file_name))[1].lstrip(".")
+        if form in ("asm", "bc", "c", "ll", "o", "obj", "s"):
+            raise NotImplementedError(
+                f"`{form}` is not written: export_library writes shared objects, `relayc build --emit obj` objects"
+            )
         self.export_library(file_name)
 
     def export_library(self, file_name: Any, fcompile: Any = None, **options: Any) -> None:
@@ -233,7 +239,5 @@ def enabled(target: str) -> bool:
 
 
 def num_threads() -> int:
-    """The number of threads of a run."""
-    import os
-
+    """The number of processors that this process may use, each for a thread unless the environment sets another number."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
