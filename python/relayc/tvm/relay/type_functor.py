@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict
+from typing import Any, Dict
 
 from .adt import TypeData
+from .expr_functor import _abstract
 from .ty import (
     FuncType,
     GlobalTypeVar,
@@ -42,15 +43,6 @@ class TypeFunctor:
             if cls in _METHODS:
                 return getattr(self, _METHODS[cls])(typ)
         raise Exception(f"unhandled case: {type(typ)}")
-
-
-def _abstract(name: str) -> Callable[[Any, Any], Any]:
-    def method(self: Any, _: Any) -> Any:
-        raise NotImplementedError()
-
-    method.__name__ = name
-    method.__doc__ = "To be defined by derived classes."
-    return method
 
 
 for _name in _METHODS.values():
