@@ -504,6 +504,16 @@ def test_rules_for_regions_may_be_registered():
     assert "negative" in {str(name) for name in relay.analysis.list_op_freqs(mod)}
 
 
+def test_a_recast_module_keeps_its_other_functions_and_attributes() -> None:
+    x, y = relay.var("x", shape=(2, 3)), relay.var("y", shape=(2, 3))
+    helper = relay.GlobalVar("helper")
+    main = relay.Function([x], helper(relay.nn.dense(x, relay.const(np.ones((3, 3), "float32")))))
+    mod = transform.InferType()(tvm.IRModule({helper: relay.Function([y], relay.exp(y)), "main": main}).with_attr("note", "kept"))
+    done = transform.InferType()(transform.recast(mod, "int8", "int32", ops=["nn.dense"]))
+    assert done.attrs["note"] == "kept" and "helper" in done
+    assert done["main"].body.args[0].op.name == "cast"
+
+
 def test_a_module_of_its_own_text_keeps_its_attributes() -> None:
     x = relay.var("x", shape=(2,))
     mod = tvm.IRModule.from_expr(relay.Function([x], relay.exp(x))).with_attr("note", "kept")

@@ -82,4 +82,8 @@ def recast(
     func = expr["main"] if isinstance(expr, IRModule) else expr
     layers = count_layers(func, names)
     result = _Recast(dtype, out_dtype, names, layers, list(skip_layers or [])).visit(func)
-    return IRModule.from_expr(result) if isinstance(expr, IRModule) else result
+    if not isinstance(expr, IRModule):
+        return result
+    module = expr._copy()
+    module["main"] = result
+    return module
