@@ -153,7 +153,7 @@ def test_executors_of_other_names_and_targets():
 
 
 @pytest.mark.parametrize(
-    "target", ["cuda", "c", "opencl", "llvm -mtriple=aarch64-linux-gnu", "llvm -device=arm_cpu", {"kind": "llvm", "host": "c"}]
+    "target", ["cuda", "opencl", "llvm -mtriple=aarch64-linux-gnu", "llvm -device=arm_cpu", {"kind": "llvm", "host": "metal"}]
 )
 def test_other_processors_are_refused_everywhere(target):
     module = network()
@@ -166,10 +166,8 @@ def test_other_processors_are_refused_everywhere(target):
         lambda: relay.vm.VMCompiler().lower(module, target),
         lambda: relay.vm.VMCompiler().optimize(module, target),
         lambda: relay.backend.graph_executor_codegen.GraphExecutorCodegen(None, target),
+        *[lambda kind=kind: relay.create_executor(kind, module, target=target) for kind in ("debug", "graph", "vm", "aot")],
     ]
-    if target != "c":  # which TVM compiles for this processor
-        kinds = ("debug", "graph", "vm", "aot")
-        ways += [lambda kind=kind: relay.create_executor(kind, module, target=target) for kind in kinds]
     for way in ways:
         with pytest.raises(NotImplementedError, match="not for `.*`: build with the target `llvm`"):
             way()
@@ -212,6 +210,7 @@ def test_wrong_arguments_say_what_is_wanted(tmp_path):
         (lambda: two.evaluate()(X, W, B, B), tvm.TVMError, "`main` takes 3 arguments, found 4"),
         (lambda: machine.run(y=X), AssertionError, r"`main` takes \(x, w, b\), found \(y\)"),
         (lambda: Executable.load_exec(b"1", None), tvm.TVMError, "no bytes of a program"),
+        (lambda: built().function_metadata["__tvm_main__"], NotImplementedError, "--emit plan"),
         (lambda: pickle.dumps(built()), TypeError, "give the file of export_library"),
     ]
     for way, error, words in ways:
@@ -251,13 +250,19 @@ def test_inputs_of_the_aot_executor_have_names_in_c_too():
 
 
 def test_interfaces_for_microcontrollers_are_refused():
-    for options in (
-        {"runtime": Runtime("crt")},
-        {"executor": Executor("aot", {"interface-api": "c"})},
-        {"executor": Executor("aot", {"unpacked-api": True})},
-    ):
+    for options in ({"interface-api": "c"}, {"unpacked-api": True}):
         with pytest.raises(NotImplementedError, match="microTVM"):
-            built(**options)
+            built(executor=Executor("aot", options))
+    with pytest.warns(UserWarning, match="nothing is built for microTVM"):
+        built(runtime=Runtime("crt"))
+
+
+def test_no_c_is_written():
+    with pytest.warns(UserWarning, match="no C is written"):
+        library = relay.build(network(), "c")
+    with pytest.warns(UserWarning, match="no C is written"):
+        relay.vm.compile(network(), "c")
+    assert executor(library).get_num_outputs() == 1
 
 
 def test_modules_keep_their_attributes_when_parameters_are_bound():

@@ -161,6 +161,7 @@ _FUNCTIONS: Dict[str, str] = {
     "build": "relayc builds Relay: call relay.build",
     "create_schedule": _KERNELS,
     "lower": _TIR,
+    "relay.backend.executor_factory.function_metadata": _PLAN,
     "relay.op.OpStrategy": _KERNELS,
     "relay.op.register_broadcast_schedule": _KERNELS,
     "relay.op.register_compute": _KERNELS,

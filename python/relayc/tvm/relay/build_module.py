@@ -15,7 +15,6 @@ from ..ir import IRModule
 from ..ir.transform import PassContext, Sequential
 from ..runtime.executor import aot_executor as _aot_executor
 from ..runtime.ndarray import NDArray
-from ..target import Target
 from ..target._cpu import cpu_targets, current_cpu_targets
 from . import expr as _expr
 from . import function as _function
@@ -183,14 +182,16 @@ def build(
 
 
 def _require_packed(executor: Executor, runtime: Runtime) -> None:
-    """Raises NotImplementedError for the interfaces of C that microTVM has, TypeError for what is no configuration."""
+    """Raises NotImplementedError for the interfaces of C that microTVM calls, TypeError for what is no configuration."""
     for wanted, kind in ((executor, Executor), (runtime, Runtime)):
         if not isinstance(wanted, kind):
             raise TypeError(f"{wanted!r} is no relay.backend.{kind.__name__}: write {kind.__name__}({str(wanted)!r})")
     options = [f"{name}={executor[name]}" for name in ("interface-api", "unpacked-api") if name in executor]
-    if runtime.name == "crt" or any(option in options for option in ("interface-api=c", "unpacked-api=1")):
-        words = " ".join([f"Executor({executor})", *options, f"Runtime({runtime})"])
-        raise NotImplementedError(f"relayc writes no C and no library for microTVM, which {words} asks for: leave both out")
+    for option in options:
+        if option in ("interface-api=c", "unpacked-api=1"):
+            raise NotImplementedError(f"relayc writes no functions for microTVM to call, which {option} asks for: leave it out")
+    if runtime.name == "crt":
+        warnings.warn("nothing is built for microTVM: what Runtime('crt') builds runs on this processor", stacklevel=3)
 
 
 def optimize(
@@ -330,9 +331,7 @@ def create_executor(
 
     Raises RuntimeError for another kind.
     """
-    # TVM compiles C for the processor at hand, on which an executor runs at once.
-    given = [Target("llvm") if found.kind.name == "c" else found for found in Target.canon_multi_target(target)]
-    targets = cpu_targets(given)
+    targets = cpu_targets(target)
     mod = IRModule() if mod is None else mod
     if device is None:
         device = nd.device(targets[0].get_target_device_type(), 0)

@@ -1,6 +1,6 @@
 """The kinds of targets by name: their device, their default keys, their options.
 
-relayc builds for `llvm`, the CPU it runs on. The other kinds exist so that programs
+relayc builds for `llvm`, and `c` as `llvm`: the CPU it runs on. The other kinds exist so that programs
 can name them; building for one is refused.
 """
 

@@ -5,8 +5,16 @@ from __future__ import annotations
 import warnings
 from typing import Any, Dict, Iterator, List, Optional
 
+from ..._refused import refuse
 from ...runtime.module import check_compiler
 from ...runtime.ndarray import NDArray
+
+
+class _FunctionMetadata(Dict[str, Any]):
+    """TVM's facts about compiled functions of TIR, of which there are none."""
+
+    def __missing__(self, name: str) -> Any:
+        return refuse("relay.backend.executor_factory.function_metadata")()
 
 
 class ExecutorFactoryModule:
@@ -33,8 +41,7 @@ class ExecutorFactoryModule:
         self.lib = libmod
         self.libmod_name = libmod_name
         self.params = params
-        #: TVM's facts about compiled functions of TIR, of which there are none.
-        self.function_metadata: Dict[str, Any] = {}
+        self.function_metadata: Dict[str, Any] = _FunctionMetadata()
         self.iter_cnt = 0
 
     def get_executor_config(self) -> Optional[str]:
