@@ -13,7 +13,7 @@ pub(crate) mod write;
 
 use pyo3::prelude::*;
 use relayc_ir::types::SymbolId;
-use relayc_ir::{AdtId, AttrsId, ConstId, CtorId, ExprId, GlobalId, VarId};
+use relayc_ir::{AdtId, AttrsId, ConstId, CtorId, ExprId, VarId};
 use rustc_hash::FxHashMap;
 
 /// The nodes that the parts of a module were read from.
@@ -23,7 +23,8 @@ pub(crate) struct Known {
     pub(crate) vars: FxHashMap<VarId, Py<PyAny>>,
     pub(crate) consts: FxHashMap<ConstId, Py<PyAny>>,
     pub(crate) attrs: FxHashMap<AttrsId, Py<PyAny>>,
-    pub(crate) globals: FxHashMap<GlobalId, Py<PyAny>>,
+    /// The variables of functions, by name: a pass that removes functions gives the others new numbers.
+    pub(crate) globals: FxHashMap<String, Py<PyAny>>,
     pub(crate) ctors: FxHashMap<CtorId, Py<PyAny>>,
     pub(crate) adts: FxHashMap<AdtId, Py<PyAny>>,
     /// The headers of data types, by their names.

@@ -126,7 +126,7 @@ impl<'py> Reader<'py> {
             attrs: vec![],
         });
         let id = self.module.globals.push(Global { name: name.as_str().into(), func, span: Span::NONE });
-        self.known.globals.insert(id, var.clone().unbind());
+        self.known.globals.insert(name.clone(), var.clone().unbind());
         self.globals.insert(name, id);
         Ok(id)
     }

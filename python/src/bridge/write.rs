@@ -350,13 +350,14 @@ impl<'a, 'py> Writer<'a, 'py> {
     }
 
     fn global(&mut self, id: GlobalId) -> PyResult<Bound<'py, PyAny>> {
-        if let Some(known) = self.known.globals.get(&id) {
+        let name = &*self.module.globals[id].name;
+        if let Some(known) = self.known.globals.get(name) {
             return Ok(known.bind(self.py).clone());
         }
         if let Some(made) = self.globals.get(&id) {
             return Ok(made.clone());
         }
-        let made = self.classes.global_var.bind(self.py).call1((&*self.module.globals[id].name,))?;
+        let made = self.classes.global_var.bind(self.py).call1((name,))?;
         self.globals.insert(id, made.clone());
         Ok(made)
     }
