@@ -117,8 +117,15 @@ pub(crate) const DYN_SPARSE_TO_DENSE: OpDef = OpDef {
     ],
     rel: dyn_sparse_to_dense_rel,
     eval: dyn_sparse_to_dense_eval,
+    fixed: Some(dyn_sparse_to_dense_fixed),
     ..SPARSE_TO_DENSE
 };
+
+/// The static operator, if the dimensions are known.
+fn dyn_sparse_to_dense_fixed(known: &KnownFacts) -> Option<Fixed> {
+    let dims: Option<Vec<i64>> = known.values[3].as_ref()?.to_ints().into_iter().map(|dim| i64::try_from(dim).ok()).collect();
+    Some(Fixed::Call { def: &SPARSE_TO_DENSE, kept: &[0, 1, 2], attrs: vec![AttrValue::ints(&dims?)] })
+}
 
 fn dyn_sparse_to_dense_rel(cx: &mut RelCx) -> RelResult {
     let (columns, dtype) = require_entries(cx)?;

@@ -87,10 +87,11 @@ pub struct KnownFacts<'a> {
 /// The replacement of a call whose operands are sufficiently known.
 pub enum Fixed {
     Value(Tensor),
-    /// A call of another operator, with the first `n_args` operands.
+    /// A call of another operator.
     Call {
         def: &'static OpDef,
-        n_args: usize,
+        /// Which operands of the call it keeps.
+        kept: &'static [usize],
         attrs: Vec<AttrValue>,
     },
 }

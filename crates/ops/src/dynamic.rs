@@ -34,8 +34,8 @@ fn int(known: &KnownFacts, arg: usize) -> Option<AttrValue> {
 }
 
 /// The static operator with these attributes.
-fn call(def: &'static OpDef, n_args: usize, attrs: Vec<AttrValue>) -> Option<Fixed> {
-    Some(Fixed::Call { def, n_args, attrs })
+fn call(def: &'static OpDef, kept: &'static [usize], attrs: Vec<AttrValue>) -> Option<Fixed> {
+    Some(Fixed::Call { def, kept, attrs })
 }
 
 /// The result of the static operator, which must have the rank `rank`.
@@ -45,9 +45,10 @@ fn as_static(cx: &EvalCx, fixed: fn(&KnownFacts) -> Option<Fixed>, rank: usize) 
         ArgValue::Tuple(_) => None,
     });
     let known = KnownFacts { attrs: cx.attrs, values: values.collect(), shapes: vec![] };
-    let Some(Fixed::Call { def, n_args, attrs }) = fixed(&known) else { unreachable!("all operands are known") };
+    let Some(Fixed::Call { def, kept, attrs }) = fixed(&known) else { unreachable!("all operands are known") };
     let (mut types, mut solver) = (Types::new(), Solver::new());
-    let tys: Vec<Ty> = cx.args[..n_args].iter().map(|arg| arg.ty(&mut types)).collect();
+    let args: Vec<ArgValue> = kept.iter().map(|&at| cx.args[at].clone()).collect();
+    let tys: Vec<Ty> = args.iter().map(|arg| arg.ty(&mut types)).collect();
     let out = solver.fresh(&mut types);
     let mut rel = RelCx::new(&mut types, &mut solver, &attrs, &tys, out);
     rel.at_run_time = true;
@@ -64,7 +65,7 @@ fn as_static(cx: &EvalCx, fixed: fn(&KnownFacts) -> Option<Fixed>, rank: usize) 
     }
     let dims: Vec<i128> = shape.iter().map(|dim| dim.value().map_or(-1, i128::from)).collect();
     let out = OutTy { shape: cx.actual_shape(&dims, dtype)?, dtype };
-    (def.eval)(&EvalCx { args: &cx.args[..n_args], attrs: &attrs, out: &[out], max_bytes: cx.max_bytes })
+    (def.eval)(&EvalCx { args: &args, attrs: &attrs, out: &[out], max_bytes: cx.max_bytes })
 }
 
 const C1_SHAPE: &str = "C1: shape is a vector of numbers whose length is known, at most 32";
@@ -91,7 +92,7 @@ fn listed_rel(cx: &mut RelCx) -> RelResult {
 }
 
 fn dyn_broadcast_to_fixed(known: &KnownFacts) -> Option<Fixed> {
-    call(&BROADCAST_TO, 1, vec![ints(known, 1)?, AttrValue::DType(None)])
+    call(&BROADCAST_TO, &[0], vec![ints(known, 1)?, AttrValue::DType(None)])
 }
 
 pub(crate) const DYN_ZEROS: OpDef = OpDef {
@@ -126,11 +127,11 @@ fn dyn_init_rel(cx: &mut RelCx) -> RelResult {
 }
 
 fn dyn_zeros_fixed(known: &KnownFacts) -> Option<Fixed> {
-    call(&ZEROS, 0, vec![ints(known, 0)?, AttrValue::DType(InitOpAttrs::read(known.attrs).dtype)])
+    call(&ZEROS, &[], vec![ints(known, 0)?, AttrValue::DType(InitOpAttrs::read(known.attrs).dtype)])
 }
 
 fn dyn_ones_fixed(known: &KnownFacts) -> Option<Fixed> {
-    call(&ONES, 0, vec![ints(known, 0)?, AttrValue::DType(InitOpAttrs::read(known.attrs).dtype)])
+    call(&ONES, &[], vec![ints(known, 0)?, AttrValue::DType(InitOpAttrs::read(known.attrs).dtype)])
 }
 
 pub const DYN_FULL: OpDef = OpDef {
@@ -157,7 +158,7 @@ fn dyn_full_rel(cx: &mut RelCx) -> RelResult {
 }
 
 fn dyn_full_fixed(known: &KnownFacts) -> Option<Fixed> {
-    call(&FULL, 1, vec![ints(known, 1)?, AttrValue::DType(InitOpAttrs::read(known.attrs).dtype)])
+    call(&FULL, &[0], vec![ints(known, 1)?, AttrValue::DType(InitOpAttrs::read(known.attrs).dtype)])
 }
 
 pub(crate) const DYN_ONE_HOT: OpDef = OpDef {
@@ -196,7 +197,7 @@ fn dyn_one_hot_rel(cx: &mut RelCx) -> RelResult {
 
 fn dyn_one_hot_fixed(known: &KnownFacts) -> Option<Fixed> {
     let attrs = OneHotAttrs::read(known.attrs);
-    call(&ONE_HOT, 3, vec![int(known, 3)?, AttrValue::int(attrs.axis), AttrValue::DType(attrs.dtype)])
+    call(&ONE_HOT, &[0, 1, 2], vec![int(known, 3)?, AttrValue::int(attrs.axis), AttrValue::DType(attrs.dtype)])
 }
 
 pub const DYN_RESHAPE: OpDef = OpDef {
@@ -228,7 +229,7 @@ fn rank_changing(newshape: &[i128]) -> Option<i128> {
 
 fn dyn_reshape_fixed(known: &KnownFacts) -> Option<Fixed> {
     rank_changing(&known.values[1].as_ref()?.to_ints()).is_none().then_some(())?;
-    call(&RESHAPE, 1, vec![ints(known, 1)?, AttrValue::Bool(ReshapeAttrs::read(known.attrs).allowzero)])
+    call(&RESHAPE, &[0], vec![ints(known, 1)?, AttrValue::Bool(ReshapeAttrs::read(known.attrs).allowzero)])
 }
 
 pub(crate) const DYN_SQUEEZE: OpDef = OpDef {
@@ -258,7 +259,7 @@ fn dyn_squeeze_rel(cx: &mut RelCx) -> RelResult {
 }
 
 fn dyn_squeeze_fixed(known: &KnownFacts) -> Option<Fixed> {
-    call(&SQUEEZE, 1, vec![ints(known, 1)?])
+    call(&SQUEEZE, &[0], vec![ints(known, 1)?])
 }
 
 pub(crate) const DYN_EXPAND_DIMS: OpDef = OpDef {
@@ -295,7 +296,7 @@ fn dyn_expand_dims_eval(cx: &EvalCx) -> EvalResult {
 
 fn dyn_expand_dims_fixed(known: &KnownFacts) -> Option<Fixed> {
     let n = DynExpandDimsAttrs::read(known.attrs).num_newaxis;
-    call(&EXPAND_DIMS, 1, vec![int(known, 1)?, AttrValue::int(n)])
+    call(&EXPAND_DIMS, &[0], vec![int(known, 1)?, AttrValue::int(n)])
 }
 
 pub const DYN_STRIDED_SLICE: OpDef = OpDef {
@@ -344,7 +345,7 @@ fn dyn_strided_slice_rel(cx: &mut RelCx) -> RelResult {
 
 fn dyn_strided_slice_fixed(known: &KnownFacts) -> Option<Fixed> {
     let mode = AttrValue::str(&StridedSliceAttrs::read(known.attrs).slice_mode);
-    call(&STRIDED_SLICE, 1, vec![ints(known, 1)?, ints(known, 2)?, ints(known, 3)?, mode, AttrValue::None])
+    call(&STRIDED_SLICE, &[0], vec![ints(known, 1)?, ints(known, 2)?, ints(known, 3)?, mode, AttrValue::None])
 }
 
 pub(crate) const DYN_TILE: OpDef = OpDef {
@@ -368,7 +369,7 @@ fn dyn_tile_rel(cx: &mut RelCx) -> RelResult {
 }
 
 fn dyn_tile_fixed(known: &KnownFacts) -> Option<Fixed> {
-    call(&TILE, 1, vec![ints(known, 1)?])
+    call(&TILE, &[0], vec![ints(known, 1)?])
 }
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[

@@ -66,6 +66,7 @@ pub(crate) const DYN_PAD: OpDef = OpDef {
     ],
     rel: dyn_pad_rel,
     eval: dyn_pad_eval,
+    fixed: Some(dyn_pad_fixed),
     lower: None,
     blocks: None,
     ..PAD
@@ -296,6 +297,15 @@ fn dyn_pad_eval(cx: &EvalCx) -> EvalResult {
     }
     cx.check_size(&shape, data.dtype())?;
     Ok(pad_with(cx, 2, &before, &shape, &mode)?.into())
+}
+
+/// The static operator, if the widths are known.
+fn dyn_pad_fixed(known: &KnownFacts) -> Option<Fixed> {
+    let widths: Option<Vec<i64>> =
+        known.values[1].as_ref()?.to_ints().into_iter().map(|width| i64::try_from(width).ok()).collect();
+    let pairs = AttrValue::List(widths?.chunks(2).map(AttrValue::ints).collect());
+    let attrs = vec![pairs, AttrValue::str(&PadAttrs::read(known.attrs).pad_mode)];
+    Some(Fixed::Call { def: &PAD, kept: &[0, 2], attrs })
 }
 
 /// Operand 0 padded with the first element of operand `value`.

@@ -303,6 +303,7 @@ pub const DYN_TOPK: OpDef = OpDef {
     ],
     rel: dyn_topk_rel,
     eval: dyn_topk_eval,
+    fixed: Some(dyn_topk_fixed),
     lower: None,
     ..TOPK
 };
@@ -330,6 +331,16 @@ fn dyn_topk_eval(cx: &EvalCx) -> EvalResult {
         Some(&k) if k > 0 => chosen(cx, &attrs, k as usize),
         _ => chosen(cx, &attrs, length),
     }
+}
+
+/// The static operator, which takes all elements where more are asked for: so the length must be known.
+fn dyn_topk_fixed(known: &KnownFacts) -> Option<Fixed> {
+    let k = i64::try_from(*known.values[1].as_ref()?.to_ints().first()?).ok()?;
+    let axis = TopkAttrs::read(known.attrs).axis;
+    let shape = known.shapes[0].as_ref()?;
+    let length = *shape.get(usize::try_from(if axis < 0 { axis + shape.len() as i64 } else { axis }).ok()?)?;
+    let attrs = [AttrValue::int(k)].into_iter().chain(known.attrs[1..].iter().cloned()).collect();
+    (k <= length).then_some(Fixed::Call { def: &TOPK, kept: &[0], attrs })
 }
 
 // ---- Searching ----

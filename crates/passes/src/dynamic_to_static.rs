@@ -5,22 +5,53 @@
 //! the same numbers. Known numbers are constants, dimensions of static shapes, and results of small integer computations on
 //! these.
 //!
+//! [`dynamic_to_static`] does so before inference, for a program that got its sizes. On a typed program folding constants does
+//! (`fold_constants.rs`). The pass lets the results of functions have the types that follow; a function that others mention
+//! keeps its own.
+//!
 //! ```text
 //! %0 = shape_of(%x);           where %x: Tensor[(2, 3), …]
 //! dyn.reshape(%y, %0)     →    reshape(%y, newshape=[2, 3])
 //! ```
 
 use super::effects::Pure;
-use relayc_base::diag;
+use super::{Pass, PassCx, fold_constants};
+use relayc_base::diag::{self, Diagnostic};
 use relayc_check::infer;
 use relayc_ir::attrs::OpTable;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{Solver, Ty, dims_of};
-use relayc_ir::{Attrs, ExprId, ExprKind, Module, VarId};
+use relayc_ir::{Attrs, ExprId, ExprKind, Module, Operand, VarId};
 use relayc_ops::eval::{ArgValue, EvalCx, OutTy, Outputs};
 use relayc_ops::rel::RelCx;
 use relayc_ops::{Fixed, KnownFacts, OpDef, Table};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub(crate) const PASS: Pass = Pass {
+    name: "dynamic-to-static",
+    doc: "Writes operators whose shapes are known operands with attributes, and folds constants. The results of functions that no other one \
+          mentions get the types that follow.",
+    run,
+    ..Pass::BASE
+};
+
+fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
+    let mut mentioned = FxHashSet::default();
+    for expr in module.post_order(&module.roots()) {
+        if let ExprKind::Global(global) = module.exprs[expr].kind {
+            mentioned.insert(global);
+        }
+    }
+    let mut any = false;
+    for global in module.globals.ids().filter(|global| !mentioned.contains(global)) {
+        let func = module.globals[global].func;
+        if module.funcs[func].ret.is_some_and(|ret| module.types.has_open(ret)) {
+            module.funcs[func].ret = None;
+            any = true;
+        }
+    }
+    Ok((fold_constants::PASS.run)(module, cx)? || any)
+}
 
 /// The largest tensor to compute; computations with shapes are small.
 const MAX_ELEMENTS: usize = 1024;
@@ -52,17 +83,17 @@ pub fn dynamic_to_static(module: &mut Module, ops: &Table) {
     }
 }
 
-/// A call of another operator with the first of the operands.
+/// A call of another operator with some of the operands.
 struct StaticCall {
     def: &'static OpDef,
-    n_args: usize,
+    kept: &'static [usize],
     attrs: Vec<relayc_ir::AttrValue>,
 }
 
 fn replace(module: &mut Module, ops: &Table, expr: ExprId, call: StaticCall) {
     let ExprKind::Call { args, .. } = module.exprs[expr].kind else { return };
     let Some(op) = ops.find(call.def.name) else { return };
-    let args = module.items(args)[..call.n_args].to_vec();
+    let args: Vec<Operand> = call.kept.iter().map(|&at| module.items(args)[at]).collect();
     let args = module.operands(&args);
     let callee = module.expr(module.exprs[expr].span, ExprKind::Op(op));
     let attrs = call.def.attrs.map(|_| module.attrs.push(Attrs { values: call.attrs.into(), spans: Box::default() }));
@@ -160,15 +191,21 @@ impl Walk<'_> {
                 self.values.insert(expr, value);
                 self.relate(expr, def, args, attrs);
             }
-            Some(Fixed::Call { def, n_args, attrs }) if self.pure.are(&args[n_args..]) => {
-                self.relate(expr, def, &args[..n_args], &attrs);
-                self.calls.push((expr, StaticCall { def, n_args, attrs }));
+            Some(Fixed::Call { def, kept, attrs }) if self.are_pure_without(args, kept) => {
+                let args: Vec<ExprId> = kept.iter().map(|&at| args[at]).collect();
+                self.relate(expr, def, &args, &attrs);
+                self.calls.push((expr, StaticCall { def, kept, attrs }));
             }
             Some(Fixed::Call { .. }) | None => {
                 self.relate(expr, def, args, attrs);
                 self.compute(expr, def, args, attrs);
             }
         }
+    }
+
+    /// Whether the operands that go have no effects.
+    fn are_pure_without(&self, args: &[ExprId], kept: &[usize]) -> bool {
+        args.iter().enumerate().all(|(at, &arg)| kept.contains(&at) || self.pure.is(arg))
     }
 
     fn shape(&self, expr: ExprId) -> Option<Vec<i64>> {

@@ -170,15 +170,16 @@ impl Fold<'_> {
         };
         let span = module.exprs[expr].span;
         let fixed = fixed(&known)?;
-        let n_kept = if let Fixed::Call { n_args, .. } = fixed { n_args } else { 0 };
+        let kept = if let Fixed::Call { kept, .. } = fixed { kept } else { &[] };
         self.pure.learn(module);
-        if !self.pure.are(&operands[n_kept..]) {
+        if !operands.iter().enumerate().all(|(at, &operand)| kept.contains(&at) || self.pure.is(operand)) {
             return None;
         }
         match fixed {
             Fixed::Value(value) => Some(self.cx.constant(module, span, value)),
-            Fixed::Call { def, n_args, attrs } => {
-                let call = self.cx.call(module, span, def, &operands[..n_args], attrs);
+            Fixed::Call { def, kept, attrs } => {
+                let operands: Vec<ExprId> = kept.iter().map(|&at| operands[at]).collect();
+                let call = self.cx.call(module, span, def, &operands, attrs);
                 // A relation that refuses says why in a run of the call as it is written.
                 let typed = module.expr_tys.get(call).copied().flatten().is_some();
                 (typed && self.cx.ops.find(def.name).is_some()).then_some(call)

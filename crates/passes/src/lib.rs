@@ -24,6 +24,7 @@ mod crop_windows;
 mod dead_code;
 mod defunctionalization;
 mod defuse_ops;
+mod div_to_mul;
 mod dynamic_to_static;
 mod effects;
 mod elementwise_before_join;
@@ -134,6 +135,8 @@ const PASSES: &[Pass] = &[
     split_args::PASS,
     defuse_ops::PASS,
     canonicalize_cast::PASS,
+    div_to_mul::PASS,
+    dynamic_to_static::PASS,
     convert_layout::PASS,
     to_mixed_precision::PASS,
     external_compilers::annotate_target::PASS,

@@ -46,7 +46,7 @@ pub(super) fn dyn_resize2d_fixed(known: &KnownFacts) -> Option<Fixed> {
     let roi = value(2)?.to_f64s().into_iter().map(|value| AttrValue::Float { value, bits: 32 });
     let given = [AttrValue::ints(&size?), AttrValue::List(roi.collect())];
     let attrs = given.into_iter().chain(known.attrs[2..].iter().cloned()).collect();
-    Some(Fixed::Call { def: &RESIZE2D, n_args: 1, attrs })
+    Some(Fixed::Call { def: &RESIZE2D, kept: &[0], attrs })
 }
 
 /// Resizes data `(N, C, …)` along the axes behind `C`.

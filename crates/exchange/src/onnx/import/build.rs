@@ -496,9 +496,9 @@ impl Builder {
         match fixed(&known) {
             None => Ok(None),
             Some(Fixed::Value(value)) => Ok(Some(self.constant(value))),
-            Some(Fixed::Call { def, n_args, attrs }) => {
+            Some(Fixed::Call { def, kept, attrs }) => {
                 let Some(id) = self.ops.find(def.name) else { return Ok(None) };
-                let args: Vec<Val> = args.iter().take(n_args).copied().collect();
+                let args: Vec<Val> = kept.iter().map(|&at| args[at]).collect();
                 self.call_with(id, def, &args, attrs).map(Some)
             }
         }

@@ -368,9 +368,7 @@ def LambdaLift() -> Pass:
 
 def DynamicToStatic() -> Pass:
     """Writes operators of `dyn` whose operands are constants with attributes."""
-    from ._static import dynamic_to_static
-
-    return FunctionPass(dynamic_to_static, _info("DynamicToStatic", 2))
+    return function_native("DynamicToStatic", 2, "dynamic-to-static", [])
 
 
 def Inline() -> Pass:
@@ -534,9 +532,7 @@ def CapturePostDfsIndexInSpans() -> Pass:
 
 def DivToMul() -> Pass:
     """Writes division by a constant as multiplication."""
-    from ._static import div_to_mul
-
-    return FunctionPass(div_to_mul, _info("DivToMul", 0, ["InferType", "FoldConstant"]))
+    return function_native("DivToMul", 0, "div-to-mul", ["InferType", "FoldConstant"])
 
 
 def _typed(func: Any, mod: Any) -> Any:
