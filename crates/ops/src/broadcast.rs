@@ -290,7 +290,7 @@ fn tile_eval(cx: &EvalCx) -> EvalResult {
     Ok(tiled.expect("the relation gave the shape").into())
 }
 
-pub(crate) const REPEAT: OpDef = OpDef {
+pub const REPEAT: OpDef = OpDef {
     name: "repeat",
     doc: "Each position along `axis` repeated `repeats` times in its place (`src/relay/op/tensor/transform.cc`).",
     args: &[Arg::tensor("data")],

@@ -6,7 +6,7 @@
 pub use super::activation::{LEAKY_RELU, PRELU, PReluAttrs, RELU};
 pub use super::annotation::{COMPILER_BEGIN, COMPILER_END, STOP_FUSION};
 pub use super::arith::{ADD, DIVIDE, FLOOR_DIVIDE, FLOOR_MOD, MAXIMUM, MINIMUM, MULTIPLY, POWER, SUBTRACT};
-pub use super::broadcast::{BROADCAST_TO, WHERE};
+pub use super::broadcast::{BROADCAST_TO, REPEAT, WHERE};
 pub use super::cast::CAST;
 pub use super::compare::{EQUAL, GREATER, GREATER_EQUAL, LESS, NOT_EQUAL};
 pub use super::conv::{
@@ -16,7 +16,7 @@ pub use super::create::{FULL, FULL_LIKE, ONES, ONES_LIKE, SHAPE_OF, ZEROS, ZEROS
 pub use super::dense::{BATCH_FLATTEN, BIAS_ADD, BiasAddAttrs, DENSE};
 pub use super::dynamic::{DYN_BROADCAST_TO, DYN_FULL, DYN_RESHAPE, DYN_STRIDED_SLICE};
 pub use super::index::{GATHER_ND, TAKE};
-pub use super::join::{CONCATENATE, ConcatenateAttrs, SPLIT};
+pub use super::join::{CONCATENATE, ConcatenateAttrs, SPLIT, STACK};
 pub use super::layout::Layout;
 pub use super::layout_transform::{LAYOUT_TRANSFORM, LayoutTransformAttrs};
 pub use super::logic::{LOGICAL_AND, LOGICAL_NOT, LOGICAL_OR};

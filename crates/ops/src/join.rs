@@ -120,7 +120,7 @@ fn concatenate_eval(cx: &EvalCx) -> EvalResult {
     Ok(relayc_ir::tensor::Tensor::concat(data, axis).expect("the relation required tensors that fit").into())
 }
 
-pub(crate) const STACK: OpDef = OpDef {
+pub const STACK: OpDef = OpDef {
     name: "stack",
     doc: "The tensors of the tuple, all of one shape, side by side along a new axis (`src/relay/op/tensor/transform.cc`).",
     args: &[Arg::tensor("data")],

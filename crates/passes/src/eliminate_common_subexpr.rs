@@ -98,7 +98,8 @@ fn constant(module: &Module, id: ConstId) -> Key {
     Key::Value(value.dtype(), value.shape().to_vec(), value.to_le_bytes())
 }
 
-fn same_attrs(module: &Module, a: ExprId, b: ExprId) -> bool {
+/// Whether two calls have the same attributes, to the bit.
+pub(crate) fn same_attrs(module: &Module, a: ExprId, b: ExprId) -> bool {
     let values = |expr: ExprId| match module.exprs[expr].kind {
         ExprKind::Call { attrs, .. } => attrs,
         _ => None,

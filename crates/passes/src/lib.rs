@@ -117,6 +117,7 @@ const PASSES: &[Pass] = &[
     eliminate_common_subexpr::PASS,
     combine_parallel::CONV2D_PASS,
     combine_parallel::DENSE_PASS,
+    combine_parallel::BATCH_MATMUL_PASS,
     pool_before_conv::PASS,
     push_strides_up::PASS,
     elementwise_before_join::PASS,

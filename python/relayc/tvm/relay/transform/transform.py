@@ -216,26 +216,30 @@ def DefuseOps() -> Pass:
 
 def CombineParallelConv2D(min_num_branches: int = 3) -> Pass:
     """Makes one convolution of those with the same input, of this many at least."""
-    from ._combine_parallel import combine_conv2d
-
-    info = _info("CombineParallelConv2d", 4, ["InferType"])
-    return FunctionPass(combine_conv2d(min_num_branches), info)
+    return function_native(
+        "CombineParallelConv2d", 4, "combine-parallel-conv2d", min_branches=min_num_branches
+    )
 
 
 def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pass:
     """Makes one `nn.batch_matmul`, or one `nn.dense`, of dense layers with the same input."""
-    from ._combine_parallel import combine_dense
-
-    info = _info("CombineParallelDense", 4, ["InferType"])
-    return FunctionPass(combine_dense(min_num_branches, to_batch), info)
+    return function_native(
+        "CombineParallelDense",
+        4,
+        "combine-parallel-dense",
+        min_branches=min_num_branches,
+        to_batch=to_batch,
+    )
 
 
 def CombineParallelBatchMatmul(min_num_branches: int = 3) -> Pass:
     """Makes one `nn.batch_matmul` of those with the same first operand."""
-    from ._combine_parallel import combine_batch_matmul
-
-    info = _info("CombineParallelBatchMatmul", 4, ["InferType"])
-    return FunctionPass(combine_batch_matmul(min_num_branches), info)
+    return function_native(
+        "CombineParallelBatchMatmul",
+        4,
+        "combine-parallel-batch-matmul",
+        min_branches=min_num_branches,
+    )
 
 
 def BatchingOps() -> Pass:
