@@ -1,7 +1,7 @@
 //! Functions on nodes of `relayc.tvm`: their text, their inference, their passes.
 
 use crate::bridge::read::{self, Read};
-use crate::bridge::write;
+use crate::bridge::{Known, address, write};
 use crate::error::wrong;
 use crate::module::Module;
 use crate::signals::with_threads;
@@ -9,6 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
+use relayc_base::Idx;
 use relayc_base::diag::has_errors;
 use relayc_check::infer;
 use relayc_driver::optimise::{self, PassPlan, Step, Target};
@@ -17,7 +18,8 @@ use relayc_driver::{Phase, Program, ReadOptions, check_text_as};
 use relayc_ir::print::{HEADER, print};
 use relayc_ir::{self as ir, Root};
 use relayc_ops as ops;
-use relayc_passes::Arg;
+use relayc_passes::{Arg, ArgKind};
+use rustc_hash::FxHashSet;
 
 /// The functions of a module and its data types.
 type Parts<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>);
@@ -82,7 +84,7 @@ pub(crate) fn infer_module<'py>(module: &Bound<'py, PyAny>) -> PyResult<Parts<'p
 }
 
 /// Runs a pass of `relayc passes` on a module. Options are arguments of the pass by name; those that it does not declare are those of
-/// TVM's pass that mean nothing here.
+/// TVM's pass that mean nothing here. Expressions are nodes of the module.
 ///
 /// Errors: RelayError for a name that no pass has, for an option of the wrong kind, and for a program that the pass cannot rewrite.
 #[pyfunction]
@@ -92,21 +94,29 @@ pub(crate) fn run_pass<'py>(
     name: &str,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Parts<'py>> {
-    let declared = |option: &str| {
-        optimise::all().iter().any(|pass| pass.name == name && pass.params.iter().any(|param| param.name == option))
-    };
+    let pass = relayc_passes::find(name).ok_or_else(|| crate::error::said(*optimise::unknown_pass(name)))?;
+    let mut read = typed(module)?;
     let mut args = vec![];
     for (option, value) in options.into_iter().flatten() {
         let option: String = option.extract()?;
-        if declared(&option) {
-            args.push((option, argument(&value)?));
+        if let Some(param) = pass.params.iter().find(|param| param.name == option) {
+            let value = if param.kind == ArgKind::Exprs { numbers(&value, &read.known)? } else { argument(&value)? };
+            args.push((option, value));
         }
     }
     let step = Step::new(name, args).map_err(|error| crate::error::said(*error))?;
-    let mut read = typed(module)?;
     let plan = PassPlan::requested(vec![step], Target::V3);
     with_threads(module.py(), || optimise::optimise(&mut read.module, &plan, &mut ())).map_err(crate::error::said)?;
     write::module(module.py(), &read.module, &read.known)
+}
+
+/// The numbers of the expressions that were read from these nodes.
+fn numbers(nodes: &Bound<'_, PyAny>, known: &Known) -> PyResult<Arg> {
+    let wanted: FxHashSet<usize> = nodes.try_iter()?.map(|node| Ok(address(&node?))).collect::<PyResult<_>>()?;
+    let found = known.exprs.iter().filter(|(_, node)| wanted.contains(&(node.as_ptr() as usize)));
+    let mut numbers: Vec<usize> = found.map(|(id, _)| id.index()).collect();
+    numbers.sort_unstable();
+    Ok(Arg::List(numbers.into_iter().map(|number| Arg::Word(number.to_string())).collect()))
 }
 
 /// A value of Python as the argument of a pass: words, lists of them, and lists by name.

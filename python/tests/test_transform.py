@@ -367,9 +367,8 @@ def test_long_programs_need_no_recursion() -> None:
     func = relay.Function([x], expr)
     assert relay.analysis.count_layers(func, ["nn.relu"]) == 20_000
     assert relay.analysis.check_basic_block_normal_form(func)
-    from relayc.tvm.relay.transform._rewrites import eliminate_common_subexpr
-
-    assert eliminate_common_subexpr(func) is func
+    module = transform.InferType()(tvm.IRModule.from_expr(func))
+    assert transform.EliminateCommonSubexpr()(module)["main"] is module["main"]
 
 
 def test_lifetimes_end_behind_the_last_reader():

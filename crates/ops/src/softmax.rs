@@ -13,7 +13,7 @@ attrs! {
     }
 }
 
-pub(crate) const SOFTMAX: OpDef = OpDef {
+pub const SOFTMAX: OpDef = OpDef {
     name: "nn.softmax",
     doc: "`exp(x - m) / sum(exp(x - m))` with `m = max(x)`, along `axis`. Shape and dtype are those of `data` \
           (`src/relay/op/nn/nn.cc`).",
@@ -28,7 +28,7 @@ pub(crate) const SOFTMAX: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-pub(crate) const FAST_SOFTMAX: OpDef = OpDef {
+pub const FAST_SOFTMAX: OpDef = OpDef {
     name: "nn.fast_softmax",
     doc: "`nn.softmax`, for which a kernel may take an approximation of `exp`; here it is exact. Shape and dtype are those of \
           `data` (`src/relay/op/nn/nn.cc`).",

@@ -3,6 +3,7 @@
 //!
 //! A bias becomes an ordinary addition, so that passes which handle additions handle biases; a constant bias gets its axes at
 //! once. Conversions without effect are removed. Two conversions in a row become one where the first loses nothing.
+//! `canonicalize-ops` is the part that TVM's pass of that name has: biases, without the axes of constants computed.
 //!
 //! The rewrite is sound. The addition broadcasts the same elements that the bias adds. Their number must be known to equal the
 //! number of channels; otherwise the call may trap, and it stays. If the intermediate dtype holds every value, two conversions
@@ -29,12 +30,24 @@ pub(crate) const PASS: Pass = Pass {
     ..Pass::BASE
 };
 
+pub(crate) const OPS_PASS: Pass = Pass {
+    name: "canonicalize-ops",
+    doc: "Writes biases as additions and nothing else, as TVM's `CanonicalizeOps` does.",
+    run: |module, cx| Ok(rewrite(module, |module, expr| addition(module, cx, expr, false))),
+    ..Pass::BASE
+};
+
 fn run(module: &mut Module, cx: &PassCx) -> bool {
     rewrite(module, |module, expr| bias(module, cx, expr).or_else(|| conversion(module, cx, expr)))
 }
 
-/// `bias_add(x, b, axis) == x + expand_dims(b, 1, n)`, with `n` axes behind `axis`.
+/// A bias as an addition; a constant one gets its axes at once.
 pub(crate) fn bias(module: &mut Module, cx: &PassCx, expr: ExprId) -> Option<ExprId> {
+    addition(module, cx, expr, true)
+}
+
+/// `bias_add(x, b, axis) == x + expand_dims(b, 1, n)`, with `n` axes behind `axis`; if `folds`, computed for a constant.
+fn addition(module: &mut Module, cx: &PassCx, expr: ExprId, folds: bool) -> Option<ExprId> {
     if !cx.calls(module, expr, &BIAS_ADD) {
         return None;
     }
@@ -48,7 +61,7 @@ pub(crate) fn bias(module: &mut Module, cx: &PassCx, expr: ExprId) -> Option<Exp
         return None;
     }
     let n_after = shape.len() - axis - 1;
-    let spread = match value_of(module, bias).cloned() {
+    let spread = match value_of(module, bias).cloned().filter(|_| folds) {
         _ if n_after == 0 => bias,
         Some(value) => {
             let mut shape = vec![1; n_after + 1];

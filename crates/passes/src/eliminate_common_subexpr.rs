@@ -14,17 +14,19 @@
 use super::build::{args, value_of};
 use super::regions::{RegionId, Regions};
 use super::rewrite::rewrite;
+use super::step::{ArgKind, Param};
 use super::{Pass, PassCx};
 use relayc_base::Idx;
 use relayc_ir::types::DType;
 use relayc_ir::{AttrValue, AttrsId, ConstId, ExprId, ExprKind, GlobalId, Module, OpId, VarId};
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::hash::{Hash, Hasher};
 
 pub(crate) const PASS: Pass = Pass {
     name: "eliminate-common-subexpr",
     doc: "Computes once what is computed twice with the same operands. Only operators, tuples and constants are compared.",
     level: 1,
+    params: &[Param { name: "skip", kind: ArgKind::Exprs, default: "[]", doc: "the expressions that stay as they are" }],
     run: |module, cx| Ok(run(module, cx)),
     ..Pass::BASE
 };
@@ -52,7 +54,11 @@ fn run(module: &mut Module, cx: &PassCx) -> bool {
     let mut first: FxHashMap<Key, Vec<ExprId>> = FxHashMap::default();
     // What stands for an expression among operands, itself if nothing does.
     let mut same: Vec<Option<ExprId>> = vec![None; module.exprs.len()];
+    let skipped: FxHashSet<usize> = cx.args.exprs("skip").into_iter().collect();
     rewrite(module, |module, expr| {
+        if skipped.contains(&expr.index()) {
+            return None;
+        }
         let key = key(module, cx, &regions, &same, expr)?;
         let leaf = matches!(key, Key::Var(_) | Key::Global(_) | Key::Const(_) | Key::Value(..));
         let known = first.entry(key).or_default();

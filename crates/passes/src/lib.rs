@@ -32,6 +32,7 @@ mod eliminate_common_subexpr;
 mod eta_expand;
 mod external_compilers;
 mod fake_quantization;
+mod fast_math;
 mod flatten_atrous_conv;
 mod fold_constants;
 mod fold_explicit_padding;
@@ -135,9 +136,11 @@ const PASSES: &[Pass] = &[
     simplify_fc_transpose::PASS,
     split_args::PASS,
     defuse_ops::PASS,
+    canonicalise::OPS_PASS,
     canonicalize_cast::PASS,
     div_to_mul::PASS,
     dynamic_to_static::PASS,
+    fast_math::PASS,
     convert_layout::PASS,
     to_mixed_precision::PASS,
     external_compilers::annotate_target::PASS,

@@ -30,6 +30,8 @@ pub enum ArgKind {
     Words,
     /// A list of words for each name.
     WordLists,
+    /// Expressions of the module, by their numbers: for programs that call the pass.
+    Exprs,
 }
 
 impl ArgKind {
@@ -41,6 +43,7 @@ impl ArgKind {
             ArgKind::Word => "a word",
             ArgKind::Words => "a list of words, `[a, b]`",
             ArgKind::WordLists => "lists of words by name, `{a=[b, c]}`",
+            ArgKind::Exprs => "a list of numbers, `[1, 2]`",
         }
     }
 
@@ -52,6 +55,7 @@ impl ArgKind {
             (ArgKind::Count, Arg::Word(word)) => word.parse::<u64>().is_ok(),
             (ArgKind::Word, value) => is_word(value),
             (ArgKind::Words, value) => are_words(value),
+            (ArgKind::Exprs, Arg::List(items)) => items.iter().all(|item| ArgKind::Count.admits(item)),
             (ArgKind::WordLists, Arg::Map(entries)) => entries.iter().all(|(_, value)| are_words(value)),
             _ => false,
         }
@@ -156,6 +160,10 @@ impl Args {
 
     pub(crate) fn words(&self, name: &str) -> Vec<&str> {
         words(self.get(name))
+    }
+
+    pub(crate) fn exprs(&self, name: &str) -> Vec<usize> {
+        self.words(name).into_iter().map(|number| number.parse().expect("`Step` checks numbers")).collect()
     }
 
     /// The lists by name, in the order given.

@@ -75,14 +75,14 @@ pub(crate) const RSQRT: OpDef = float(
     |s| s.float(UnaryOp::Rsqrt),
 );
 
-pub(crate) const EXP: OpDef = float(
+pub const EXP: OpDef = float(
     "exp",
     "`e` to the power of `x` (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::exp),
     |s| s.float(UnaryOp::Exp),
 );
 
-pub(crate) const FAST_EXP: OpDef = float(
+pub const FAST_EXP: OpDef = float(
     "fast_exp",
     "`e` to the power of `x`. TVM approximates; here it is `exp` (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::exp),
@@ -124,7 +124,7 @@ pub const TANH: OpDef = float(
     |s| s.float(UnaryOp::Tanh),
 );
 
-pub(crate) const FAST_TANH: OpDef = float(
+pub const FAST_TANH: OpDef = float(
     "fast_tanh",
     "The hyperbolic tangent. TVM approximates; here it is `tanh` (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::tanh),
@@ -217,14 +217,14 @@ pub(crate) const ATANH: OpDef = float(
     |s| s.float(UnaryOp::Atanh),
 );
 
-pub(crate) const ERF: OpDef = float(
+pub const ERF: OpDef = float(
     "erf",
     "The error function, `2/√π ∫₀ˣ e^-t² dt` (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, erf),
     |s| s.float(UnaryOp::Erf),
 );
 
-pub(crate) const FAST_ERF: OpDef = float(
+pub const FAST_ERF: OpDef = float(
     "fast_erf",
     "The error function. TVM approximates; here it is `erf` (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, erf),

@@ -1,6 +1,7 @@
 """`un_cps`: a function in continuation passing style, called with the identity.
 
-Rule of TVM: `UnCPS` in `src/relay/transforms/to_cps.cc`.
+Rule of TVM: `UnCPS` in `src/relay/transforms/to_cps.cc`. It is over nodes because TVM's `un_cps` has no module:
+the function may call others that the native pass `un-cps` would have to know.
 """
 
 from __future__ import annotations

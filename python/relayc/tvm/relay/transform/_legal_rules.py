@@ -1,6 +1,7 @@
 """The rules that `Legalize` has before anybody registers one.
 
-Rules of TVM: `python/tvm/relay/qnn/op/_qnn.py`.
+Rules of TVM: `python/tvm/relay/qnn/op/_qnn.py`. They are functions of Python like those that callers register in
+their place.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ import warnings
 from typing import Any, Callable, List, Mapping, Optional, Sequence
 
 from ...ir.transform import ModulePass, Pass, PassContext, Sequential
+from ..analysis._walk import post_order
+from ..expr import Call, TupleGetItem
 from . import _partitioning, _sparse
 from ._engine import FunctionPass, NativePass, function_native, function_pass, module_native, on_expr
 from ._partitioning import *  # noqa: F403
@@ -142,18 +144,12 @@ def SimplifyInference() -> Pass:
 
 def FastMath() -> Pass:
     """Replaces exp, erf, tanh and softmax by faster approximations."""
-    from ._rewrites import fast_math
-
-    return FunctionPass(lambda func, mod, ctx: fast_math(func), _info("FastMath", 4, ["InferType"]))
+    return function_native("FastMath", 4, "fast-math")
 
 
 def CanonicalizeOps() -> Pass:
     """Writes `nn.bias_add` as `expand_dims` and `add`."""
-    from ._rewrites import canonicalize_ops
-
-    return FunctionPass(
-        lambda func, mod, ctx: canonicalize_ops(func), _info("CanonicalizeOps", 3, ["InferType"])
-    )
+    return function_native("CanonicalizeOps", 3, "canonicalize-ops")
 
 
 def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False) -> Pass:
@@ -346,13 +342,16 @@ def ToGraphNormalForm() -> Pass:
 
 
 def EliminateCommonSubexpr(fskip: Optional[Callable[[Any], bool]] = None) -> Pass:
-    """Computes once what is computed twice; `fskip(expr)` keeps an expression as it is."""
-    from ._rewrites import eliminate_common_subexpr
+    """Computes once what is computed twice; `fskip(expr)` keeps a call or an element of a tuple as it is."""
 
-    return FunctionPass(
-        lambda func, mod, ctx: eliminate_common_subexpr(func, fskip),
-        _info("EliminateCommonSubexpr", 3, ["InferType"]),
-    )
+    def options(ctx: PassContext, mod: Any) -> Mapping[str, Any]:
+        if fskip is None:
+            return {}
+        nodes = [node for func in mod.functions.values() for node in post_order(func)]
+        return {"skip": [n for n in nodes if isinstance(n, (Call, TupleGetItem)) and fskip(n)]}
+
+    name = "eliminate-common-subexpr"
+    return NativePass.of(FunctionPass, "EliminateCommonSubexpr", 3, ["InferType"], name, options)
 
 
 def PartialEvaluate() -> Pass:
