@@ -15,10 +15,11 @@ use relayc_check::infer;
 use relayc_driver::optimise::{self, PassPlan, Step, Target};
 use relayc_driver::show::Options;
 use relayc_driver::{Phase, Program, ReadOptions, check_text_as};
+use relayc_ir::kernel::ByteProducts;
 use relayc_ir::print::{HEADER, print};
 use relayc_ir::{self as ir, Root};
 use relayc_ops as ops;
-use relayc_passes::{Arg, ArgKind};
+use relayc_passes::{Arg, ArgKind, PassCx};
 use rustc_hash::FxHashSet;
 
 /// The functions of a module and its data types.
@@ -95,7 +96,7 @@ pub(crate) fn run_pass<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Parts<'py>> {
     let pass = relayc_passes::find(name).ok_or_else(|| crate::error::said(*optimise::unknown_pass(name)))?;
-    let mut read = typed(module)?;
+    let mut read = if pass.needs_types { typed(module)? } else { read_module(module)? };
     let mut args = vec![];
     for (option, value) in options.into_iter().flatten() {
         let option: String = option.extract()?;
@@ -105,8 +106,16 @@ pub(crate) fn run_pass<'py>(
         }
     }
     let step = Step::new(name, args).map_err(|error| crate::error::said(*error))?;
-    let plan = PassPlan::requested(vec![step], Target::V3);
-    with_threads(module.py(), || optimise::optimise(&mut read.module, &plan, &mut ())).map_err(crate::error::said)?;
+    let plan = PassPlan::requested(vec![step.clone()], Target::V3);
+    with_threads(module.py(), || {
+        if pass.needs_types {
+            return optimise::optimise(&mut read.module, &plan, &mut ());
+        }
+        let (ops, byte_products) = (ops::table(), ByteProducts::Pairs);
+        let cx = PassCx { ops, lanes: 8, byte_products, entry: None, args: step.args() };
+        (pass.run)(&mut read.module, &cx).map_err(|error| *error)
+    })
+    .map_err(crate::error::said)?;
     write::module(module.py(), &read.module, &read.known)
 }
 

@@ -371,6 +371,20 @@ def test_long_programs_need_no_recursion() -> None:
     assert transform.EliminateCommonSubexpr()(module)["main"] is module["main"]
 
 
+def test_passes_over_calls_need_no_types() -> None:
+    x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(2,))
+    mod = tvm.IRModule()
+    marked, unused = relay.GlobalVar("marked"), relay.GlobalVar("unused")
+    mod[marked] = relay.Function([x], relay.add(x, x)).with_attr("Inline", 1)
+    mod[unused] = relay.Function([x], x)
+    mod["main"] = relay.Function([y], marked(relay.exp(y)))
+    kept = transform.RemoveUnusedFunctions(["main", "missing"])(mod)
+    assert {var.name_hint for var in kept.functions} == {"main", "marked"}
+    assert kept["main"] is mod["main"] and kept["marked"] is mod["marked"]
+    main = transform.Inline()(mod)["main"]
+    assert main.ret_type is None and main.body.args[0] is main.body.args[1] and main.body.args[0].op.name == "exp"
+
+
 def test_lifetimes_end_behind_the_last_reader():
     mod = relay.parse(
         """#[version = "0.0.5"]

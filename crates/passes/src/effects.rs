@@ -11,6 +11,11 @@ pub(crate) fn pure(module: &Module, order: &[ExprId]) -> Vec<bool> {
     holds(module, order, |_, expr| own_pure(module, expr))
 }
 
+/// As [`pure`], if some calls of functions have no effects either.
+pub(crate) fn pure_with_calls(module: &Module, order: &[ExprId], is_pure: impl Fn(ExprId) -> bool) -> Vec<bool> {
+    holds(module, order, |_, expr| own_pure(module, expr) || is_pure(expr))
+}
+
 fn own_pure(module: &Module, expr: ExprId) -> bool {
     match module.exprs[expr].kind {
         ExprKind::RefNew(_) | ExprKind::RefRead(_) => false,

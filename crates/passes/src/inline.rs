@@ -27,7 +27,7 @@ pub(crate) const PASS: Pass = Pass {
 };
 
 /// How many expressions copies may add.
-const MAX_COPIED: usize = 1 << 20;
+pub(crate) const MAX_COPIED: usize = 1 << 20;
 
 fn run(module: &mut Module, _: &PassCx) -> bool {
     if module.globals.len() < 2 {
@@ -54,12 +54,18 @@ fn run(module: &mut Module, _: &PassCx) -> bool {
 }
 
 /// The global function that an expression calls.
-fn callee(module: &Module, expr: ExprId) -> Option<GlobalId> {
+pub(crate) fn callee(module: &Module, expr: ExprId) -> Option<GlobalId> {
     let ExprKind::Call { callee, .. } = module.exprs[expr].kind else { return None };
     match module.exprs[callee].kind {
         ExprKind::Global(global) => Some(global),
         _ => None,
     }
+}
+
+/// Whether a function has the attribute `Inline=1`.
+pub(crate) fn is_marked(module: &Module, global: GlobalId) -> bool {
+    let attrs = &module.funcs[module.globals[global].func].attrs;
+    attrs.iter().any(|(name, value)| &**name == "Inline" && value.as_int().is_some_and(|value| value != 0))
 }
 
 /// The call graph.
@@ -106,7 +112,7 @@ impl Calls {
 
     fn wanted(&self, module: &Module, global: GlobalId) -> bool {
         let func = &module.funcs[module.globals[global].func];
-        let marked = func.attrs.iter().any(|(name, value)| &**name == "Inline" && value.as_int().is_some_and(|value| value != 0));
+        let marked = is_marked(module, global);
         let count = |counts: &FxHashMap<GlobalId, usize>| counts.get(&global).copied().unwrap_or(0);
         let once = count(&self.n_calls) == 1 && count(&self.n_others) == 0;
         // What else is said of a function (a compiler, a primitive) is said of it as a function.
@@ -115,7 +121,8 @@ impl Calls {
     }
 }
 
-fn callees_first(mentioned: &[Vec<GlobalId>]) -> Vec<GlobalId> {
+/// Functions behind those that they mention, as far as recursion allows.
+pub(crate) fn callees_first(mentioned: &[Vec<GlobalId>]) -> Vec<GlobalId> {
     let mut order = Vec::new();
     let mut seen = vec![false; mentioned.len()];
     let mut stack: Vec<(GlobalId, bool)> = (0..mentioned.len()).rev().map(|at| (GlobalId::from_usize(at), false)).collect();

@@ -41,6 +41,7 @@ mod fuse_ops;
 mod gradient;
 mod half_compute_legalize;
 mod inline;
+mod inline_globals;
 mod lambda_lift;
 mod let_list;
 mod partial_evaluate;
@@ -90,6 +91,8 @@ pub struct Pass {
     pub params: &'static [Param],
     /// Whether every function keeps its type, and its results up to the order of sums.
     pub keeps_answers: bool,
+    /// Whether it needs types; one that does not works on a program without them too, and gives none.
+    pub needs_types: bool,
     /// Returns false if it left the program as it was, with all its types. Errors: E0743, for a program that it cannot rewrite.
     pub run: fn(&mut Module, &PassCx) -> Result<bool, Box<Diagnostic>>,
 }
@@ -141,6 +144,7 @@ const PASSES: &[Pass] = &[
     div_to_mul::PASS,
     dynamic_to_static::PASS,
     fast_math::PASS,
+    inline_globals::PASS,
     convert_layout::PASS,
     to_mixed_precision::PASS,
     external_compilers::annotate_target::PASS,
@@ -217,7 +221,7 @@ pub fn before_partition(level: u8) -> Vec<Step> {
 impl Pass {
     /// For `..Pass::BASE`: on request, without parameters.
     pub(crate) const BASE: Pass =
-        Pass { name: "", doc: "", level: ON_REQUEST, params: &[], keeps_answers: true, run: |_, _| Ok(false) };
+        Pass { name: "", doc: "", level: ON_REQUEST, params: &[], keeps_answers: true, needs_types: true, run: |_, _| Ok(false) };
 
     /// The first sentence of the documentation.
     pub fn summary(&self) -> &'static str {

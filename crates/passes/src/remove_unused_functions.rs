@@ -21,6 +21,7 @@ pub(crate) const PASS: Pass = Pass {
         default: "[main]",
         doc: "the functions at which execution may start",
     }],
+    needs_types: false,
     run,
     ..Pass::BASE
 };

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Sequence
+from typing import Any
 
 from ...ir.base import SourceName, Span
 from ..dataflow_pattern.graph import ExprGraph
 from ..expr import Constant, GlobalVar, Var, with_fields
 from ._rewrites import rewrite
 
-__all__ = ["annotate_spans", "capture_post_dfs_index", "infer_type_local", "without_unused"]
+__all__ = ["annotate_spans", "capture_post_dfs_index", "infer_type_local"]
 
 
 def infer_type_local(expr: Any) -> Any:
@@ -80,24 +80,3 @@ def capture_post_dfs_index(func: Any, mod: Any, ctx: Any) -> Any:
         return with_fields(post, span=span)
 
     return rewrite(func, visit)
-
-
-def without_unused(mod: Any, entries: Sequence[str]) -> Any:
-    """A module without the functions that no entry reaches."""
-    from ..analysis import post_order_visit
-    from ..function import Function
-
-    reached: Dict[str, Any] = {}
-    names = [name for name in entries if name in mod]
-    while names:
-        name = names.pop()
-        if name in reached:
-            continue
-        reached[name] = mod.get_global_var(name)
-        func = mod[name]
-        if isinstance(func, Function):
-            post_order_visit(
-                func, lambda node: names.append(node.name_hint) if isinstance(node, GlobalVar) else None
-            )
-    kept = {var: func for var, func in mod.functions.items() if var.name_hint in reached}
-    return type(mod)._from_nodes(kept, mod.type_definitions, mod.attrs)

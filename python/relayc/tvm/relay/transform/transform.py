@@ -131,10 +131,12 @@ def ForwardFoldScaleAxis() -> Pass:
 
 def RemoveUnusedFunctions(entry_functions: Optional[Sequence[str]] = None) -> Pass:
     """Removes the functions that none of the entry functions (`main`) calls."""
-    from ._local import without_unused
+    names = ["main"] if entry_functions is None else [str(name) for name in entry_functions]
 
-    entries = ["main"] if entry_functions is None else [str(name) for name in entry_functions]
-    return ModulePass(lambda mod, ctx: without_unused(mod, entries), _info("RemoveUnusedFunctions", 1))
+    def options(ctx: PassContext, mod: Any) -> Mapping[str, Any]:
+        return {"entries": [name for name in names if name in mod]}
+
+    return NativePass.of(ModulePass, "RemoveUnusedFunctions", 1, [], "remove-unused-functions", options)
 
 
 def SimplifyInference() -> Pass:
@@ -376,9 +378,7 @@ def DynamicToStatic() -> Pass:
 
 def Inline() -> Pass:
     """Puts the bodies of global functions marked `Inline=1` in the place of their calls."""
-    from ._inline import inline
-
-    return ModulePass(inline, _info("InlineGlobals", 1))
+    return module_native("InlineGlobals", 1, "inline-globals")
 
 
 def gradient(expr: Any, mod: Any = None, mode: str = "higher_order") -> Any:
