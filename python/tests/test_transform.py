@@ -402,12 +402,9 @@ def test_lifetimes_end_behind_the_last_reader():
     assert sorted(kills) == ["%c", "%v", "%x", "%y"]
 
 
-def test_lifetimes_want_bound_branches():
-    mod = relay.parse(
-        '#[version = "0.0.5"]\ndef @main(%c: bool) { if (%c) { 1 } else { 2 } }'
-    )
-    with pytest.raises(tvm.TVMError, match="If expressions should be bound"):
-        transform.ManifestLifetimes()(mod)
+def test_branches_that_are_results_read_what_is_in_them():
+    text = '#[version = "0.0.5"]\ndef @main(%c: bool, %x: int32) { let %y = %x + 1; if (%c) { %x } else { %y } }'
+    assert "memory.kill" not in transform.ManifestLifetimes()(relay.parse(text))["main"].astext()
 
 
 def test_used_memory_counts_what_lives_at_a_call():

@@ -42,3 +42,4 @@ pub use super::space::{BATCH_TO_SPACE_ND, SPACE_TO_BATCH_ND};
 pub use super::transpose::{TRANSPOSE, TransposeAttrs};
 pub use super::upsampling::UPSAMPLING;
 pub use super::vision::{ALL_CLASS_NON_MAX_SUPPRESSION, ROI_ALIGN, ROI_POOL};
+pub use super::vm::KILL;

@@ -8,6 +8,7 @@
 //! Facts about operators are absent from this crate: they are declared with the operators.
 
 mod alter_op_layout;
+mod annotate_used_memory;
 mod any_size;
 mod beta_reduce;
 mod bind_params;
@@ -44,6 +45,8 @@ mod inline;
 mod inline_globals;
 mod lambda_lift;
 mod let_list;
+mod liveness;
+mod manifest_lifetimes;
 mod partial_evaluate;
 mod partition;
 mod pipeline;
@@ -145,6 +148,8 @@ const PASSES: &[Pass] = &[
     dynamic_to_static::PASS,
     fast_math::PASS,
     inline_globals::PASS,
+    manifest_lifetimes::PASS,
+    annotate_used_memory::PASS,
     convert_layout::PASS,
     to_mixed_precision::PASS,
     external_compilers::annotate_target::PASS,

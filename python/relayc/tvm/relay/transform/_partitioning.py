@@ -69,18 +69,13 @@ def AnnotateTarget(targets: Union[str, Sequence[str]], include_non_call_ops: boo
 
 def ManifestLifetimes() -> Pass:
     """Writes `memory.kill` behind the last use of each variable, for programs in A-normal form."""
-    from ._liveness import manifest_lifetimes
-
-    return FunctionPass(manifest_lifetimes, PassInfo(0, "ManifestLifetimes"))
+    return function_native("ManifestLifetimes", 0, "manifest-lifetimes", [])
 
 
 def AnnotateUsedMemory() -> Pass:
     """Writes how many bytes live at each call of a primitive function as `used_memory`."""
-    from ._liveness import annotate_used_memory
-
-    return ModulePass(
-        annotate_used_memory, PassInfo(0, "AnnotateUsedMemory", ["ToANormalForm", "InferType"])
-    )
+    required = ["ToANormalForm", "InferType"]
+    return module_native("AnnotateUsedMemory", 0, "annotate-used-memory", required)
 
 
 def OutlineCompilerFunctionsWithExistingGlobalSymbols(compiler_filter: str = "") -> Pass:
