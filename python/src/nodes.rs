@@ -113,7 +113,7 @@ pub(crate) fn run_pass<'py>(
         }
         let (ops, byte_products) = (ops::table(), ByteProducts::Pairs);
         let cx = PassCx { ops, lanes: 8, byte_products, entry: None, args: step.args() };
-        (pass.run)(&mut read.module, &cx).map_err(|error| *error)
+        (pass.run)(&mut read.module, &cx).map(drop).map_err(|error| *error)
     })
     .map_err(crate::error::said)?;
     write::module(module.py(), &read.module, &read.known)
