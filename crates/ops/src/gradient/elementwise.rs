@@ -1,6 +1,7 @@
 //! Gradients of functions of each element.
 
 use super::{GradCx, Gradient};
+use relayc_ir::types::DType;
 use relayc_ir::{AttrValue, ExprId};
 
 pub(super) const GRADIENTS: &[(&str, Gradient)] = &[
@@ -228,7 +229,7 @@ fn where_(cx: &mut GradCx) -> Rule {
 /// The gradient divided by the size of the batch, which the first axis is.
 fn per_sample(cx: &mut GradCx) -> Rule {
     let x = cx.args[0];
-    let shape = cx.op("shape_of", &[x], &[]);
+    let shape = cx.op("shape_of", &[x], &[("dtype", AttrValue::DType(Some(DType::I32)))]);
     let zero = cx.int(0);
     let batch = cx.op("take", &[shape, zero], &[("axis", AttrValue::int(0))]);
     let dtype = cx.dtype(x)?;
