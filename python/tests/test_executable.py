@@ -372,6 +372,36 @@ def test_a_process_that_is_forked_after_threads_ran_has_its_own(name):
     assert in_child(work)
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_process_that_is_forked_while_threads_run():
+    module, whole, open_ = relayc.parse(PAIR), compiled(PAIR, threads=2), compiled(RELU, threads=2)
+    partial = compiled("def @main(%x: Tensor[(5), float32]) { argwhere(%x) }", threads=2)
+    evaluation, ones = compiled(CORRELATION, threads=2), np.ones((1, 8, 32, 32), "float32")
+    calls = [
+        lambda: whole(X, Y),
+        lambda: [open_(np.ones((n, 4), "float32")) for n in range(8)],
+        lambda: partial(np.ones(5, "float32")),
+        lambda: evaluation(ones, ones),
+        lambda: module.run(X, Y, engine="interp"),
+        lambda: module.compile(threads=2)(X, Y),
+    ]
+    ended = threading.Event()
+
+    def work(call):
+        while not ended.is_set():
+            call()
+
+    threads = [threading.Thread(target=work, args=(call,)) for call in calls]
+    [thread.start() for thread in threads]
+    try:
+        for _ in range(5):
+            time.sleep(0.02)
+            assert in_child(lambda: all(call() is not None for call in calls))
+    finally:
+        ended.set()
+        [thread.join() for thread in threads]
+
+
 def test_a_signal_ends_a_run_in_a_forked_process():
     exec(LOOPS, names := {"relayc": relayc, "np": np})
     assert names["module"].run(np.int64(3), engine="interp") == 3
