@@ -22,6 +22,7 @@ pub mod token;
 mod token_context;
 mod unexpected;
 mod version;
+pub mod walk;
 
 pub use decode::decode;
 pub use dialect::Dialect;
