@@ -14,6 +14,7 @@ mod origin;
 mod repair;
 
 pub use forward::TypeClasses;
+pub use origin::Origins as DimOrigins;
 use relayc_base::diag::Diagnostic;
 use relayc_base::{Idx, IndexVec, Span};
 use relayc_ir::types::{DType, Solver, Ty, TyData};
@@ -32,27 +33,16 @@ pub fn infer_text(module: &mut Module, ops: &Table, text: &str) -> Vec<Diagnosti
     run(module, ops, text, false)
 }
 
+/// As [`infer_text`], with what it takes to say later where a dimension comes from.
+pub fn infer_with_origins(module: &mut Module, ops: &Table, text: &str) -> (Vec<Diagnostic>, DimOrigins) {
+    let mut infer = Infer::new(module, ops, text, false);
+    infer.run();
+    let origins = DimOrigins::of(&infer);
+    (infer.finish(), origins)
+}
+
 fn run(module: &mut Module, ops: &Table, text: &str, sized: bool) -> Vec<Diagnostic> {
-    let mut infer = Infer {
-        solver: Solver::with_written(&module.types),
-        tys: IndexVec::filled(None, module.exprs.len()),
-        var_tys: IndexVec::filled(None, module.vars.len()),
-        fn_tys: IndexVec::filled(None, module.funcs.len()),
-        entered: vec![false; module.exprs.len()],
-        decided_by: FxHashMap::default(),
-        let_values: FxHashMap::default(),
-        waiting: vec![],
-        faulty: vec![],
-        typed_faults: FxHashSet::default(),
-        faulty_matches: FxHashSet::default(),
-        n_steps: 0,
-        diagnostics: vec![],
-        sized,
-        narrowed: vec![],
-        module,
-        ops,
-        text,
-    };
+    let mut infer = Infer::new(module, ops, text, sized);
     infer.run();
     infer.finish()
 }
@@ -61,6 +51,19 @@ fn run(module: &mut Module, ops: &Table, text: &str, sized: bool) -> Vec<Diagnos
 /// dimensions now, an annotated binding gives them their common type.
 pub fn infer_sized(module: &mut Module, ops: &Table, text: &str) -> Vec<Diagnostic> {
     run(module, ops, text, true)
+}
+
+/// Whether the relation of an operator can hold on operands of these types, as far as they are known, with some attributes. Only
+/// types are added to the module.
+pub fn may_hold(module: &mut Module, def: &OpDef, args: &[Option<Ty>]) -> bool {
+    let mut solver = Solver::with_written(&module.types);
+    let types = &mut module.types;
+    let args: Vec<Ty> = args.iter().map(|arg| arg.unwrap_or_else(|| solver.fresh(types))).collect();
+    let out = solver.fresh(types);
+    let attrs = def.attrs.map_or(vec![], |schema| schema.values(&[]));
+    let mut cx = RelCx::new(types, &mut solver, &attrs, &args, out);
+    // What lacks an attribute says so with a fault, too: what it would say otherwise is not known.
+    !matches!((def.rel)(&mut cx), Err(Stop::Fault(_)))
 }
 
 /// Infers a module again after a rewrite, as [`infer_sized`]. Types that stayed open before are open again.
@@ -111,7 +114,30 @@ enum Step {
     Return(FuncId),
 }
 
-impl Infer<'_> {
+impl<'a> Infer<'a> {
+    fn new(module: &'a mut Module, ops: &'a Table, text: &'a str, sized: bool) -> Infer<'a> {
+        Infer {
+            solver: Solver::with_written(&module.types),
+            tys: IndexVec::filled(None, module.exprs.len()),
+            var_tys: IndexVec::filled(None, module.vars.len()),
+            fn_tys: IndexVec::filled(None, module.funcs.len()),
+            entered: vec![false; module.exprs.len()],
+            decided_by: FxHashMap::default(),
+            let_values: FxHashMap::default(),
+            waiting: vec![],
+            faulty: vec![],
+            typed_faults: FxHashSet::default(),
+            faulty_matches: FxHashSet::default(),
+            n_steps: 0,
+            diagnostics: vec![],
+            sized,
+            narrowed: vec![],
+            module,
+            ops,
+            text,
+        }
+    }
+
     fn run(&mut self) {
         match self.module.root {
             Root::Expr(expr) => self.walk(vec![Step::Enter(expr)]),

@@ -6,8 +6,10 @@
 use super::repair::Site;
 use super::{Infer, call_attrs};
 use relayc_base::Span;
-use relayc_ir::{ExprId, ExprKind, VarId};
-use relayc_ops::rel::{DimOrigin, Origins};
+use relayc_ir::{ExprId, ExprKind, Module, VarId};
+use relayc_ops::Table;
+use relayc_ops::rel::DimOrigin;
+use rustc_hash::FxHashMap;
 
 /// The place a dimension was decided, in words.
 pub(super) struct Origin {
@@ -15,6 +17,37 @@ pub(super) struct Origin {
     pub(crate) text: String,
     /// The text to change for another number.
     pub(crate) site: Option<Site>,
+}
+
+/// What inference knew of a program that says where the dimensions of its types come from.
+#[derive(Clone, Default, Debug)]
+pub struct Origins {
+    decided_by: FxHashMap<VarId, (ExprId, usize)>,
+    let_values: FxHashMap<VarId, ExprId>,
+}
+
+impl Origins {
+    pub(super) fn of(infer: &Infer) -> Origins {
+        Origins { decided_by: infer.decided_by.clone(), let_values: infer.let_values.clone() }
+    }
+
+    /// The place that decided an axis of an expression's type, in words; `field` is the one of a tuple. `None` where nothing is
+    /// known of it. The module is the one that was inferred; only types are added to it.
+    pub fn find(
+        &self,
+        module: &mut Module,
+        ops: &Table,
+        expr: ExprId,
+        field: Option<usize>,
+        axis: usize,
+    ) -> Option<(Span, String)> {
+        let tys = module.expr_tys.clone();
+        let mut infer = Infer::new(module, ops, "", false);
+        infer.tys = tys;
+        infer.decided_by.clone_from(&self.decided_by);
+        infer.let_values.clone_from(&self.let_values);
+        infer.origin(expr, field, axis).map(|origin| (origin.span, origin.text))
+    }
 }
 
 /// A chain longer than this is not followed to its end: the reader would not either.
@@ -121,7 +154,7 @@ impl Infer<'_> {
     }
 
     /// The origins that the relation of a call gives, with the types known so far.
-    fn rerun(&mut self, call: ExprId) -> Option<Origins> {
+    fn rerun(&mut self, call: ExprId) -> Option<relayc_ops::rel::Origins> {
         let (def, args) = self.op_call(call).filter(|_| !self.lacks_attrs(call))?;
         let attrs = call_attrs(self.module, call).to_vec();
         let out = self.fresh();

@@ -3,7 +3,7 @@
 //! A type may be used above its definition, a constructor only below it, as in TVM: above it the name would mean an operator.
 //! Kinds are checked wherever a type is written, in definitions too (language 7.7).
 
-use super::{Resolver, Step, errors};
+use super::{Meaning, Resolver, Step, errors};
 use relayc_base::Span;
 use relayc_ir::types::{Ty, TyData};
 use relayc_ir::{self as ir, AdtId, CtorId, ExprKind, PatId, PatKind};
@@ -25,6 +25,7 @@ impl<'a> Resolver<'a> {
             let adt = ir::Adt { name: text.into(), params: vec![], ctors: vec![], span: *name };
             let id = self.module.adts.push(adt);
             self.adts.insert(text, id);
+            self.mention(*name, Meaning::Type(id));
             self.n_adt_params.insert(id, ast.items(*params).len());
             bodies.push((id, *params, *ctors));
         }
@@ -39,7 +40,7 @@ impl<'a> Resolver<'a> {
             if let Some(first) = params[..i].iter().find(|first| ast.text(**first) == ast.text(param)) {
                 self.diagnostics.push(errors::duplicate("type parameter", ast.text(param), param, *first));
             }
-            let ty = self.new_type_param(ast.text(param));
+            let ty = self.new_type_param(param);
             self.module.adts[id].params.push(ty);
         }
         for ctor in ctors {
@@ -75,6 +76,7 @@ impl<'a> Resolver<'a> {
         let id = self.module.ctors.push(ir::Ctor { name: text.into(), adt, inputs: input_tys, ty, span });
         self.module.adts[adt].ctors.push(id);
         self.ctors.insert(text, id);
+        self.mention(name, Meaning::Ctor(id));
     }
 
     /// The constructor with a name used at `span`, if it is defined above (#115).
@@ -84,6 +86,7 @@ impl<'a> Resolver<'a> {
 
     /// A constructor as a value; one without inputs is applied at once (language 2).
     pub(super) fn ctor_value(&mut self, ctor: CtorId, span: Span, is_callee: bool) {
+        self.mention(span, Meaning::Ctor(ctor));
         if is_callee || !self.module.ctors[ctor].inputs.is_empty() {
             return self.push_new(span, ExprKind::Ctor(ctor));
         }
@@ -147,13 +150,17 @@ impl<'a> Resolver<'a> {
                 let text = ast.text(name);
                 self.lint_hidden(text, name);
                 let (var, first) = self.declare(text, ty, name);
+                self.mention(name, Meaning::Local(var));
                 if let Some(first) = first {
                     self.diagnostics.push(errors::duplicate("pattern variable", text, name, first));
                 }
                 PatKind::Var(var)
             }
             ast::PatKind::Ctor { name, fields: _ } => match self.find_ctor(ast.text(name), name) {
-                Some(ctor) => PatKind::Ctor(ctor, self.module.pats(parts)),
+                Some(ctor) => {
+                    self.mention(name, Meaning::Ctor(ctor));
+                    PatKind::Ctor(ctor, self.module.pats(parts))
+                }
                 None => {
                     let text = ast.text(name);
                     let near = self.near.among_unordered(text, self.ctors.keys().copied());

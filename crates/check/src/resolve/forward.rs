@@ -14,12 +14,12 @@ use rustc_hash::FxHashMap;
 
 #[derive(Default)]
 pub(super) struct Forward<'a> {
-    /// Where statements of the file bind each number, in text order; made when it is first asked for.
-    bindings: Option<FxHashMap<&'a str, Vec<Span>>>,
+    /// The statements of the file that bind each number, in text order, with the name in each; made when it is first asked for.
+    bindings: Option<FxHashMap<&'a str, Vec<(Span, Span)>>>,
     /// The function being resolved.
     within: Option<Span>,
-    /// Nodes that are mentioned and not bound yet, with their first mention.
-    mentioned: FxHashMap<&'a str, (ExprId, Span)>,
+    /// Nodes that are mentioned and not bound yet, with their first mention and the name that binds them.
+    mentioned: FxHashMap<&'a str, (ExprId, Span, Span)>,
     /// Nodes used before their binding, their values, and the first uses.
     bound: Vec<(ExprId, ExprId, Span)>,
 }
@@ -29,31 +29,31 @@ impl<'a> Resolver<'a> {
         self.forward.within = Some(within);
     }
 
-    /// The node of a number that is bound further down.
-    pub(super) fn forward_use(&mut self, key: &'a str, at: Span) -> Option<ExprId> {
-        if let Some(&(node, _)) = self.forward.mentioned.get(key) {
-            return Some(node);
+    /// The node of a number that is bound further down, and the place of the name that binds it.
+    pub(super) fn forward_use(&mut self, key: &'a str, at: Span) -> Option<(ExprId, Span)> {
+        if let Some(&(node, _, binder)) = self.forward.mentioned.get(key) {
+            return Some((node, binder));
         }
         let within = self.forward.within?;
         let ast = self.ast;
         let bindings = self.forward.bindings.get_or_insert_with(|| {
-            let mut bindings: FxHashMap<&str, Vec<Span>> = FxHashMap::default();
+            let mut bindings: FxHashMap<&str, Vec<(Span, Span)>> = FxHashMap::default();
             for stmt in ast.stmts.iter() {
                 if let StmtKind::Graph { name, .. } = stmt.kind {
-                    bindings.entry(literal::graph_key(ast.text(name))).or_default().push(stmt.span);
+                    bindings.entry(literal::graph_key(ast.text(name))).or_default().push((stmt.span, name));
                 }
             }
-            bindings.values_mut().for_each(|places| places.sort_unstable_by_key(|place| place.start));
+            bindings.values_mut().for_each(|places| places.sort_unstable_by_key(|(stmt, _)| stmt.start));
             bindings
         });
         let places = bindings.get(key)?;
-        let next = places.get(places.partition_point(|place| place.start < at.start))?;
-        if next.start >= within.end {
+        let &(stmt, binder) = places.get(places.partition_point(|(stmt, _)| stmt.start < at.start))?;
+        if stmt.start >= within.end {
             return None;
         }
         let node = self.module.expr(at, ExprKind::Error);
-        self.forward.mentioned.insert(key, (node, at));
-        Some(node)
+        self.forward.mentioned.insert(key, (node, at, binder));
+        Some((node, binder))
     }
 
     /// The node that a binding gives its value to: the one that was mentioned above, or the value itself.
@@ -64,7 +64,7 @@ impl<'a> Resolver<'a> {
         if !is_new {
             return value;
         }
-        let Some((node, mention)) = self.forward.mentioned.remove(key) else { return value };
+        let Some((node, mention, _)) = self.forward.mentioned.remove(key) else { return value };
         self.module.exprs[node].span = span;
         self.forward.bound.push((node, value, mention));
         node
@@ -72,7 +72,7 @@ impl<'a> Resolver<'a> {
 
     /// Ends the function: gives the nodes their values, and reports those without one.
     pub(super) fn end_forward(&mut self) {
-        let mut missing: Vec<Span> = self.forward.mentioned.drain().map(|(_, (_, mention))| mention).collect();
+        let mut missing: Vec<Span> = self.forward.mentioned.drain().map(|(_, (_, mention, _))| mention).collect();
         let bound = std::mem::take(&mut self.forward.bound);
         for &(node, value, ..) in &bound {
             self.module.exprs[node].kind = self.module.exprs[value].kind;

@@ -7,6 +7,7 @@ mod attrs;
 mod data;
 mod errors;
 mod forward;
+mod mention;
 mod meta;
 mod names;
 mod renamed;
@@ -16,6 +17,7 @@ mod sizes;
 mod types;
 
 pub use attrs::attr_value;
+pub use mention::{Meaning, Mention};
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::SpellingSearch;
@@ -30,6 +32,19 @@ use scope::{GraphTable, Scopes};
 
 /// Resolves a syntax tree: the module, and the errors in its names.
 pub fn resolve(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>) {
+    let (module, diagnostics, _) = run(ast, ops, None);
+    (module, diagnostics)
+}
+
+/// As [`resolve`], with what each name of the text means, in text order.
+pub fn resolve_with_mentions(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>, Vec<Mention>) {
+    let (module, diagnostics, mentions) = run(ast, ops, Some(vec![]));
+    let mut mentions = mentions.unwrap_or_default();
+    mentions.sort_by_key(|mention| (mention.span.start, mention.span.end));
+    (module, diagnostics, mentions)
+}
+
+fn run(ast: &Ast, ops: &dyn OpTable, mentions: Option<Vec<Mention>>) -> (Module, Vec<Diagnostic>, Option<Vec<Mention>>) {
     let mut resolver = Resolver {
         ast,
         ops,
@@ -55,15 +70,16 @@ pub fn resolve(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>) {
         n_hidden: 0,
         near: SpellingSearch::default(),
         size_names: std::cell::OnceCell::new(),
+        mentions,
     };
     resolver.read_metadata();
     resolver.run();
     resolver.count_dangling();
     resolver.join_renamed();
-    let Resolver { module, mut diagnostics, .. } = resolver;
+    let Resolver { module, mut diagnostics, mentions, .. } = resolver;
     diagnostics.extend(errors::ill_formed(&module));
     relayc_base::diag::sort(&mut diagnostics);
-    (module, diagnostics)
+    (module, diagnostics, mentions)
 }
 
 /// A pending step; the next one is on top. Results are on a stack of their own.
@@ -132,6 +148,8 @@ struct Resolver<'a> {
     near: SpellingSearch,
     /// The names of the sizes in types, once an attribute or the metadata section asks for them.
     size_names: std::cell::OnceCell<Vec<&'a str>>,
+    /// What each name means, where somebody asks for it.
+    mentions: Option<Vec<Mention>>,
 }
 
 impl<'a> Resolver<'a> {
@@ -165,6 +183,7 @@ impl<'a> Resolver<'a> {
                     }
                     let target = self.new_func(ast.funcs[*func].span);
                     let id = self.module.globals.push(Global { name: text.into(), func: target, span: *name });
+                    self.mention(*name, Meaning::Global(id));
                     self.globals.insert(text, id);
                     bodies.push((*func, target));
                 }
@@ -202,12 +221,13 @@ impl<'a> Resolver<'a> {
         let syntax = &ast.funcs[func];
         self.scopes.open();
         for &name in ast.items(syntax.type_params) {
-            let ty = self.new_type_param(ast.text(name));
+            let ty = self.new_type_param(name);
             self.module.funcs[target].type_params.push(ty);
         }
         for param in ast.items(syntax.params) {
             let name = ast.text(param.name);
             let (var, first) = self.declare(name, param.ty, param.span);
+            self.mention(param.name, Meaning::Local(var));
             if let Some(first) = first {
                 self.diagnostics.push(errors::duplicate("parameter", name, param.name, first));
             }
@@ -228,11 +248,13 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn new_type_param(&mut self, name: &'a str) -> Ty {
+    fn new_type_param(&mut self, at: Span) -> Ty {
+        let name = self.ast.text(at);
         let id = self.n_type_params;
         self.n_type_params += 1;
         let ty = self.module.types.intern(relayc_ir::types::TyData::Param { id, name: name.into() });
         self.type_params.entry(name).or_default().push(ty);
+        self.mention(at, Meaning::TypeParam(ty));
         ty
     }
 
@@ -457,7 +479,10 @@ impl<'a> Resolver<'a> {
         let args = self.module.operands(&operands);
         let name = op.operator().0;
         let callee = match self.ops.find(name) {
-            Some(op) => self.module.expr(op_span, ExprKind::Op(op)),
+            Some(op) => {
+                self.mention(op_span, Meaning::Operator(op));
+                self.module.expr(op_span, ExprKind::Op(op))
+            }
             None => {
                 self.diagnostics.push(errors::unknown_operator(name, op_span, None));
                 self.module.expr(op_span, ExprKind::Error)
@@ -479,6 +504,7 @@ impl<'a> Resolver<'a> {
                 let ty = ty.and_then(|ty| self.ty(ty));
                 let var = self.module.var(self.ast.text(name).trim_start_matches('%'), ty, self.ast.stmts[stmt].span);
                 self.scopes.declare_free(self.ast.text(name), var);
+                self.mention(name, Meaning::Local(var));
             }
             ast::StmtKind::Graph { value, .. } => self.steps.extend([Step::Graph(stmt), Step::Expr(value)]),
             ast::StmtKind::Let { value, .. } => {
@@ -501,6 +527,7 @@ impl<'a> Resolver<'a> {
         let text = ast.text(name);
         self.lint_hidden(text, name);
         let (var, first) = self.declare(text, ty, name);
+        self.mention(name, Meaning::Local(var));
         if let Some(first) = first {
             // TVM ignores the new name here, and so does what is printed and read (language 4).
             self.diagnostics.push(errors::unreachable_let(text, name, first));
@@ -524,6 +551,7 @@ impl<'a> Resolver<'a> {
         let text = self.ast.text(name);
         let key = literal::graph_key(text);
         let node = self.forward_value(key, value.expr, self.ast.stmts[stmt].span);
+        self.mention(name, Meaning::Graph { node, binder: name });
         if let Some(first) = self.graph.define(key, text, node, name) {
             self.diagnostics.push(errors::duplicate("graph variable", text, name, first));
         }

@@ -1,7 +1,7 @@
 //! Names in expressions: locals, globals, graph variables, operators and constructors (language 4).
 
 use super::errors::{self, Hint};
-use super::{Resolver, name_text};
+use super::{Meaning, Resolver, name_text};
 use relayc_base::{Idx, Span};
 use relayc_ir::ExprKind;
 use relayc_ir::types::Ty;
@@ -11,7 +11,10 @@ impl<'a> Resolver<'a> {
     pub(super) fn local(&mut self, span: Span) {
         let name = self.ast.text(span);
         match self.scopes.find(name) {
-            Some(var) => self.push_new(span, ExprKind::Var(var)),
+            Some(var) => {
+                self.mention(span, Meaning::Local(var));
+                self.push_new(span, ExprKind::Var(var));
+            }
             None => {
                 let meant = self.meant_local(name);
                 self.diagnostics.push(errors::unknown_local(name, span, meant));
@@ -57,7 +60,10 @@ impl<'a> Resolver<'a> {
     pub(super) fn global(&mut self, span: Span) {
         let name = self.ast.text(span);
         match self.globals.get(name.trim_start_matches('@')) {
-            Some(&global) => self.push_new(span, ExprKind::Global(global)),
+            Some(&global) => {
+                self.mention(span, Meaning::Global(global));
+                self.push_new(span, ExprKind::Global(global));
+            }
             None => {
                 let plain = name.trim_start_matches('@');
                 let local = format!("%{plain}");
@@ -76,8 +82,13 @@ impl<'a> Resolver<'a> {
     pub(super) fn graph_use(&mut self, span: Span) {
         let name = self.ast.text(span);
         let key = literal::graph_key(name);
-        match self.graph.find(key).or_else(|| Some((self.forward_use(key, span)?, true))) {
-            Some((expr, own)) => {
+        let bound = self.graph.find(key).or_else(|| {
+            let (node, binder) = self.forward_use(key, span)?;
+            Some((node, true, binder))
+        });
+        match bound {
+            Some((expr, own, binder)) => {
+                self.mention(span, Meaning::Graph { node: expr, binder });
                 if !own {
                     self.diagnostics.push(errors::foreign_graph(name, span, self.module.exprs[expr].span));
                 }
@@ -100,6 +111,7 @@ impl<'a> Resolver<'a> {
             return self.ctor_value(ctor, span, is_callee);
         }
         if let Some(op) = self.ops.find(&name) {
+            self.mention(span, Meaning::Operator(op));
             return self.push_new(span, ExprKind::Op(op));
         }
         let diagnostic = match self.ctors.get(&*name) {

@@ -108,8 +108,8 @@ impl<'a> GraphTable<'a> {
         self.nodes.len()
     }
 
-    /// The node, and whether this function bound it.
-    pub(crate) fn find(&self, key: &str) -> Option<(ExprId, bool)> {
-        self.nodes.get(key).map(|&(expr, _, function, _)| (expr, function == self.function))
+    /// The node, whether this function bound it, and the place of the name that binds it.
+    pub(crate) fn find(&self, key: &str) -> Option<(ExprId, bool, Span)> {
+        self.nodes.get(key).map(|&(expr, binder, function, _)| (expr, function == self.function, binder))
     }
 }

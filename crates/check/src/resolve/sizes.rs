@@ -3,7 +3,7 @@
 //! A slash that touches a name belongs to its token (language 1.2), so `h/2` is one name to the parser. It is split here. Works with
 //! an explicit stack.
 
-use super::{Resolver, errors};
+use super::{Meaning, Resolver, errors};
 use relayc_base::Span;
 use relayc_ir::attrs::AttrValue;
 use relayc_ir::types::{Dim, SymbolOp};
@@ -125,6 +125,7 @@ impl<'a> Resolver<'a> {
             return Err(());
         }
         let id = self.module.types.symbols.named(text);
+        self.mention(span, Meaning::Size(id));
         Ok(self.module.types.symbols.dim(id))
     }
 

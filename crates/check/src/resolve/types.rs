@@ -1,6 +1,6 @@
 //! Reads types as written (language 3).
 
-use super::{Resolver, errors};
+use super::{Meaning, Resolver, errors};
 use relayc_ir::types::{DType, Dim, Ty, TyData};
 use relayc_syntax::ast::{self, DimKind, TypeKind};
 use relayc_syntax::literal;
@@ -28,7 +28,7 @@ impl<'a> Resolver<'a> {
             } else {
                 if let TypeKind::Fn { type_params, .. } = self.ast.types[id].kind {
                     for &name in self.ast.items(type_params) {
-                        self.new_type_param(self.ast.text(name));
+                        self.new_type_param(name);
                     }
                 }
                 steps.push((id, true));
@@ -83,6 +83,9 @@ impl<'a> Resolver<'a> {
     fn named_type(&mut self, name: relayc_base::Span, has_args: bool, args: &[Ty]) -> Ty {
         let text = self.ast.text(name);
         let param = self.type_params.get(text).and_then(|params| params.last()).copied();
+        if let Some(param) = param {
+            self.mention(name, Meaning::TypeParam(param));
+        }
         let scalar = DType::parse(text).map(|dtype| self.module.types.scalar(dtype));
         if let Some(ty) = param.or(scalar) {
             if !has_args {
@@ -92,6 +95,7 @@ impl<'a> Resolver<'a> {
             return Ty::ERROR;
         }
         if let Some(&adt) = self.adts.get(text) {
+            self.mention(name, Meaning::Type(adt));
             let n_params = self.n_adt_params[&adt];
             if n_params == args.len() {
                 return self.module.types.intern(TyData::Adt { name: text.into(), args: args.into() });
