@@ -43,6 +43,26 @@ pub fn unified((old_name, old): (&str, &str), (new_name, new): (&str, &str)) -> 
     out
 }
 
+/// The stretches of lines that differ, as bytes of the old text and what stands for them in the new one; in order.
+pub fn line_changes<'a>(old: &str, new: &'a str) -> Vec<(Range<usize>, &'a str)> {
+    let mut input = InternedInput::default();
+    input.update_before(old.split_inclusive('\n'));
+    input.update_after(new.split_inclusive('\n'));
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_lines(&input);
+    let starts = |text: &str| -> Vec<usize> {
+        let ends = text.split_inclusive('\n').scan(0, |end, line| {
+            *end += line.len();
+            Some(*end)
+        });
+        std::iter::once(0).chain(ends).collect()
+    };
+    let (old_starts, new_starts) = (starts(old), starts(new));
+    let bytes = |starts: &[usize], lines: Range<usize>| starts[lines.start]..starts[lines.end];
+    let changes = changes_of(&diff).into_iter();
+    changes.map(|change| (bytes(&old_starts, change.old), &new[bytes(&new_starts, change.new)])).collect()
+}
+
 fn changes_of(diff: &Diff) -> Vec<Change> {
     let range = |range: Range<u32>| range.start as usize..range.end as usize;
     diff.hunks().map(|hunk| Change { old: range(hunk.before), new: range(hunk.after) }).collect()

@@ -88,6 +88,7 @@ pub(crate) use attrs::AttrField;
 pub use def::{Fixed, Fuse, KnownFacts, OpDef, Shapes};
 pub use gradient::{GradCx, Gradient};
 pub use index::outside;
+pub use manual::literal;
 
 use onnx::Onnx;
 use relayc_ir::attrs::{Arg, AttrSchema, OpId, OpTable};

@@ -100,7 +100,7 @@ fn attribute(field: &Field) -> String {
 }
 
 /// A value as text writes it.
-fn literal(value: &AttrValue) -> String {
+pub fn literal(value: &AttrValue) -> String {
     match value {
         AttrValue::Bool(true) => "True".into(),
         AttrValue::Bool(false) => "False".into(),
