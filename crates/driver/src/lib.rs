@@ -38,13 +38,14 @@ pub mod viz;
 pub use package::left_open;
 use relayc_base::diag::{self, Code, Diagnostic, codes};
 use relayc_base::{FileId, Sources};
-use relayc_check::infer;
-use relayc_check::resolve;
+use relayc_check::infer::{self, DimOrigins};
+use relayc_check::resolve::{self, Mention};
 use relayc_exchange::{Kind, graph_json};
 use relayc_ir::Module;
 use relayc_ops as ops;
 use relayc_syntax as syntax;
 pub use relayc_syntax::Dialect;
+use relayc_syntax::ast::Ast;
 use relayc_sys as sys;
 use std::path::Path;
 use timings::Timings;
@@ -153,18 +154,63 @@ pub fn check_text_as(name: &str, text: &str, until: Phase, how: &ReadOptions) ->
     check(sources, file, until, how, Timings::default())
 }
 
-fn check(sources: Sources, file: FileId, until: Phase, how: &ReadOptions, mut timings: Timings) -> Program {
+fn check(sources: Sources, file: FileId, until: Phase, how: &ReadOptions, timings: Timings) -> Program {
     let text = sources.file(file).expect("it was added").text.clone();
-    let (ast, mut diagnostics) = timings.time("parse", || syntax::parse_as(file, text.clone(), how.dialect));
-    if until == Phase::Parse {
-        return Program { sources, module: Module::new(), diagnostics, timings, packed: bind::Packed::default() };
+    let mut program = Program { sources, module: Module::new(), diagnostics: vec![], timings, packed: bind::Packed::default() };
+    let (ast, diagnostics) = program.timings.time("parse", || syntax::parse_as(file, text, how.dialect));
+    program.diagnostics = diagnostics;
+    if until > Phase::Parse {
+        let (module, found) = program.timings.time("resolve", || resolve::resolve(&ast, ops::table()));
+        program.module = module;
+        finish(&mut program, (file, &ast), found, until, how, |module, text| {
+            let infer = if how.set.is_empty() { infer::infer_text } else { infer::infer_sized };
+            infer(module, ops::table(), text)
+        });
     }
-    let (mut module, mut found) = timings.time("resolve", || resolve::resolve(&ast, ops::table()));
-    if diag::has_errors(&diagnostics) {
+    program
+}
+
+/// A program with its tree and what its names mean, for tools that show and follow them.
+pub struct Analysis {
+    pub program: Program,
+    pub ast: Ast,
+    /// In text order.
+    pub mentions: Vec<Mention>,
+    pub origins: DimOrigins,
+}
+
+/// Checks a text as [`Phase::Lint`] does, and keeps what was found on the way.
+pub fn analyse(name: &str, text: &str, how: &ReadOptions) -> Analysis {
+    let mut sources = Sources::new();
+    let file = sources.add(name, text);
+    let (ast, diagnostics) = syntax::parse_as(file, text.into(), how.dialect);
+    let (module, found, mentions) = resolve::resolve_with_mentions(&ast, ops::table());
+    let packed = bind::Packed::default();
+    let mut program = Program { sources, module, diagnostics, timings: Timings::default(), packed };
+    let mut origins = DimOrigins::default();
+    finish(&mut program, (file, &ast), found, Phase::Lint, how, |module, text| {
+        let (diagnostics, found) = infer::infer_with_origins(module, ops::table(), text);
+        origins = found;
+        diagnostics
+    });
+    Analysis { program, ast, mentions, origins }
+}
+
+/// The steps after names were resolved, with what that reported.
+fn finish(
+    program: &mut Program,
+    (file, ast): (FileId, &Ast),
+    mut found: Vec<Diagnostic>,
+    until: Phase,
+    how: &ReadOptions,
+    infer: impl FnOnce(&mut Module, &str) -> Vec<Diagnostic>,
+) {
+    let Program { sources, module, diagnostics, timings, .. } = program;
+    if diag::has_errors(diagnostics) {
         // Definitions in text that was not understood are lost: what they define only seems unknown.
         found.retain(|d| !LOST_WITH_TEXT.contains(&d.code));
     }
-    let misread: Vec<(FileId, usize)> = diagnostics.iter().filter(|d| d.is_error()).filter_map(|d| line(&sources, d)).collect();
+    let misread: Vec<(FileId, usize)> = diagnostics.iter().filter(|d| d.is_error()).filter_map(|d| line(sources, d)).collect();
     diagnostics.extend(found);
     let bare = !matches!(module.root, relayc_ir::Root::Globals);
     let infer_wanted = match until {
@@ -175,25 +221,23 @@ fn check(sources: Sources, file: FileId, until: Phase, how: &ReadOptions, mut ti
     if until == Phase::Main {
         module.wrap_as_main();
     }
-    let unset = if infer_wanted { specialise::specialise(&mut module, &how.entry, &how.set) } else { vec![] };
+    let unset = if infer_wanted { specialise::specialise(module, &how.entry, &how.set) } else { vec![] };
     if !unset.is_empty() {
         diagnostics.extend(unset);
     } else if infer_wanted {
-        let infer = if how.set.is_empty() { infer::infer_text } else { infer::infer_sized };
-        diagnostics.extend(timings.time("infer", || infer(&mut module, ops::table(), &text)));
+        diagnostics.extend(timings.time("infer", || infer(module, &ast.source)));
     }
     // A call that was not understood in full only seems to lack what was left out.
-    diagnostics.retain(|d| !MISREAD.contains(&d.code) || line(&sources, d).is_none_or(|line| !misread.contains(&line)));
-    if until == Phase::Lint && !diag::has_errors(&diagnostics) {
-        let mut found = lint::run(file, &text, &ast, &module, &how.levels);
+    diagnostics.retain(|d| !MISREAD.contains(&d.code) || line(sources, d).is_none_or(|line| !misread.contains(&line)));
+    if until == Phase::Lint && !diag::has_errors(diagnostics) {
+        let mut found = lint::run(file, &ast.source, ast, module, &how.levels);
         // What cannot be reached is not also called unused.
         found.retain(|lint| diagnostics.iter().all(|said| said.span() != lint.span()));
         diagnostics.extend(found);
     }
-    how.levels.apply(&mut diagnostics);
-    diag::sort(&mut diagnostics);
+    how.levels.apply(diagnostics);
+    diag::sort(diagnostics);
     diagnostics.truncate(MAX_DIAGNOSTICS);
-    Program { sources, module, diagnostics, timings, packed: bind::Packed::default() }
 }
 
 /// Errors that missing text can cause.
