@@ -22,6 +22,7 @@ mod export;
 mod fmt;
 mod import;
 mod inspect;
+mod lsp;
 mod model;
 mod ops;
 mod opt;
@@ -201,6 +202,7 @@ enum Command {
     Doctor(doctor::Args),
     Completions(completions::Args),
     Test(test::Args),
+    Lsp(lsp::Args),
     Viz(Box<viz::Args>),
 }
 
@@ -379,6 +381,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&console, &args),
         Command::Completions(args) => completions::run(&console, &args),
         Command::Test(args) => test::run(&console, &args),
+        Command::Lsp(args) => lsp::run(&args),
         Command::Viz(args) => viz::run(&console, &args),
     });
     ExitCode::from(std::panic::catch_unwind(run).unwrap_or(exit::BUG))

@@ -1,0 +1,96 @@
+//! A text that has been checked, with what requests look up in it.
+
+use crate::text::Text;
+use relayc_base::{FileId, Span};
+use relayc_check::resolve::{Meaning, Mention};
+use relayc_driver::{Analysis, ReadOptions, analyse};
+use relayc_ir::types::Ty;
+use relayc_ir::{ExprId, Module};
+use relayc_syntax::ast::Ast;
+use rustc_hash::FxHashMap;
+
+/// One form of a text, checked.
+pub(crate) struct Checked {
+    pub(crate) revision: u64,
+    pub(crate) text: Text,
+    pub(crate) analysis: Analysis,
+    /// The expressions at each place; several where one stands for another, as a call without parentheses.
+    exprs: FxHashMap<(u32, u32), ExprId>,
+}
+
+impl Checked {
+    pub(crate) fn new(name: &str, revision: u64, text: Text, how: &ReadOptions) -> Checked {
+        let analysis = analyse(name, &text.text, how);
+        let mut exprs = FxHashMap::default();
+        for (id, expr) in analysis.program.module.exprs.iter_ids() {
+            if !expr.span.is_none() {
+                // The last one made of a place is the outermost: the value of a constructor without inputs, not its callee.
+                exprs.insert((expr.span.start, expr.span.end), id);
+            }
+        }
+        Checked { revision, text, analysis, exprs }
+    }
+
+    pub(crate) fn module(&self) -> &Module {
+        &self.analysis.program.module
+    }
+
+    pub(crate) fn ast(&self) -> &Ast {
+        &self.analysis.ast
+    }
+
+    pub(crate) fn slice(&self, span: Span) -> &str {
+        self.analysis.ast.text(span)
+    }
+
+    /// The expression at exactly a place.
+    pub(crate) fn expr_at(&self, span: Span) -> Option<ExprId> {
+        self.exprs.get(&(span.start, span.end)).copied()
+    }
+
+    /// The name at a place; one that ends there if none begins or goes on there.
+    pub(crate) fn mention_at(&self, offset: u32) -> Option<Mention> {
+        let mentions = &self.analysis.mentions;
+        let after = mentions.partition_point(|mention| mention.span.start <= offset);
+        mentions[..after].iter().rev().take(2).copied().find(|mention| offset <= mention.span.end)
+    }
+
+    /// All mentions of what a name means, in text order.
+    pub(crate) fn mentions_of(&self, meaning: Meaning) -> impl Iterator<Item = Mention> {
+        self.analysis.mentions.iter().copied().filter(move |mention| mention.meaning == meaning)
+    }
+
+    /// The place of the name that binds a meaning; none for operators and sizes.
+    pub(crate) fn binder(&self, meaning: Meaning) -> Option<Span> {
+        let module = self.module();
+        match meaning {
+            Meaning::Graph { binder, .. } => Some(binder),
+            Meaning::Global(global) => Some(module.globals[global].span),
+            Meaning::Type(adt) => Some(module.adts[adt].span),
+            // The first mention is the binder: of a parameter or a constructor the IR keeps the place of the whole.
+            Meaning::Local(_) | Meaning::Ctor(_) | Meaning::TypeParam(_) => self.mentions_of(meaning).next().map(|m| m.span),
+            Meaning::Operator(_) | Meaning::Size(_) => None,
+        }
+    }
+
+    /// The type of what a name means, if it has one.
+    pub(crate) fn ty(&self, meaning: Meaning) -> Option<Ty> {
+        let module = self.module();
+        match meaning {
+            Meaning::Local(var) => module.vars[var].checked_ty.or(module.vars[var].ty),
+            Meaning::Graph { node, .. } => module.expr_tys.get(node).copied().flatten(),
+            Meaning::Ctor(ctor) => Some(module.ctors[ctor].ty),
+            Meaning::Global(global) => {
+                let func = &module.funcs[module.globals[global].func];
+                module.expr_tys.get(func.body).copied().flatten()
+            }
+            Meaning::TypeParam(ty) => Some(ty),
+            Meaning::Type(_) | Meaning::Operator(_) | Meaning::Size(_) => None,
+        }
+    }
+
+    /// The whole text.
+    pub(crate) fn whole(&self) -> Span {
+        Span::new(FileId(0), 0, self.text.text.len())
+    }
+}

@@ -1,0 +1,45 @@
+//! What a client can do, as it says when it starts.
+
+use crate::text::Encoding;
+use lsp_types::{ClientCapabilities, MarkupKind};
+
+/// The abilities of a client that answers depend on.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an ability of its own in the protocol")]
+pub(crate) struct Client {
+    pub(crate) encoding: Encoding,
+    /// Whether hovers may be Markdown.
+    pub(crate) markdown: bool,
+    /// Whether completions may have places to fill in.
+    pub(crate) snippets: bool,
+    /// Whether it asks for diagnostics itself.
+    pub(crate) pulls_diagnostics: bool,
+    /// Whether places of definitions may say what they were asked from.
+    pub(crate) links: bool,
+    /// Whether symbols may be nested.
+    pub(crate) nested_symbols: bool,
+    /// Whether a list of actions may have edits in it, rather than commands only.
+    pub(crate) action_literals: bool,
+}
+
+impl Client {
+    pub(crate) fn of(capabilities: &ClientCapabilities) -> Client {
+        let general = capabilities.general.as_ref();
+        let text = capabilities.text_document.as_ref();
+        let encodings = general.and_then(|general| general.position_encodings.as_deref()).unwrap_or_default();
+        let formats = text.and_then(|text| text.hover.as_ref()?.content_format.as_deref()).unwrap_or_default();
+        let item = text.and_then(|text| text.completion.as_ref()?.completion_item.as_ref());
+        Client {
+            encoding: Encoding::negotiated(encodings),
+            markdown: formats.contains(&MarkupKind::Markdown),
+            snippets: item.and_then(|item| item.snippet_support).unwrap_or(false),
+            pulls_diagnostics: text.is_some_and(|text| text.diagnostic.is_some()),
+            links: text.and_then(|text| text.definition.as_ref()?.link_support).unwrap_or(false),
+            nested_symbols: text
+                .and_then(|text| text.document_symbol.as_ref()?.hierarchical_document_symbol_support)
+                .unwrap_or(false),
+            action_literals: text
+                .is_some_and(|text| text.code_action.as_ref().is_some_and(|action| action.code_action_literal_support.is_some())),
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! What stands before a cursor: the word that is being written, and the construct that it is in.
+//!
+//! Read from tokens alone, so that it holds in text that is half written. Absent: what names mean.
+
+use relayc_base::FileId;
+use relayc_syntax::lexer;
+use relayc_syntax::token::{Tok, Token};
+
+/// What may be written at a cursor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Slot {
+    /// Between definitions.
+    Top,
+    /// A value; `first` at the start of a statement.
+    Value { first: bool },
+    /// A type.
+    Type,
+    /// The dtype of a tensor type.
+    DType,
+    /// The value of the attribute of this name.
+    Attr(String),
+    /// The pattern of a clause.
+    Pattern,
+    /// A name that is bound, a number, a string, a comment: nothing can be proposed.
+    Nothing,
+}
+
+/// The callee of a call that is being written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Callee {
+    /// An operator or a constructor.
+    Name(String),
+    /// A function, without its `@`.
+    Global(String),
+}
+
+/// The innermost call whose parentheses are open.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Call {
+    pub(crate) callee: Callee,
+    /// How many arguments are complete before the cursor.
+    pub(crate) index: usize,
+    /// The attribute whose value is being written.
+    pub(crate) attr: Option<String>,
+    /// The attributes that are written already, before the cursor and after it.
+    pub(crate) given: Vec<String>,
+    /// Where each complete argument before the cursor begins and ends.
+    pub(crate) args: Vec<(u32, u32)>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Cursor {
+    /// Where the word begins that ends at the cursor, sigil included.
+    pub(crate) word_start: u32,
+    pub(crate) slot: Slot,
+    pub(crate) call: Option<Call>,
+}
+
+impl Cursor {
+    pub(crate) fn at(text: &str, offset: u32) -> Cursor {
+        let before = &text[..offset as usize];
+        let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '%' | '@');
+        let word = &before[before.trim_end_matches(is_word).len()..];
+        let word = &word[word.rfind(['%', '@']).unwrap_or(0)..];
+        let word_start = offset - word.len() as u32;
+        let lexed = lexer::lex(FileId(0), text);
+        let inside = |start: u32, end: u32| start < offset && offset <= end;
+        let in_comment = lexed.comments.iter().any(|span| inside(span.start, span.end));
+        let in_text = lexed.tokens.iter().any(|token| token.tok == Tok::Str && token.start < offset && offset < token.end);
+        let n_before = lexed.tokens.partition_point(|token| token.end <= word_start);
+        let mut reader = Reader { text, tokens: &lexed.tokens, n: n_before };
+        let call = reader.call();
+        let starts_with_digit = word.starts_with(|c: char| c.is_ascii_digit());
+        let slot = if in_comment || starts_with_digit {
+            Slot::Nothing
+        } else if in_text {
+            // A string may be the value of an attribute, such as a layout.
+            call.as_ref().and_then(|call| call.attr.clone()).map_or(Slot::Nothing, Slot::Attr)
+        } else {
+            reader.slot(call.as_ref())
+        };
+        Cursor { word_start, slot, call }
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    tokens: &'a [Token],
+    /// How many tokens end before the word.
+    n: usize,
+}
+
+impl Reader<'_> {
+    fn tok(&self, index: usize) -> Option<Tok> {
+        self.tokens.get(index).map(|token| token.tok)
+    }
+
+    /// The innermost bracket open at the cursor, from a place on.
+    fn opener(&self, mut end: usize) -> Option<usize> {
+        let mut depth = 0usize;
+        while end > 0 {
+            end -= 1;
+            match self.tokens[end].tok {
+                Tok::RParen | Tok::RBracket | Tok::RBrace => depth += 1,
+                Tok::LParen | Tok::LBracket | Tok::LBrace if depth == 0 => return Some(end),
+                Tok::LParen | Tok::LBracket | Tok::LBrace => depth -= 1,
+                // No bracket stays open over the start of a definition.
+                Tok::Def => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn call(&mut self) -> Option<Call> {
+        let mut end = self.n;
+        loop {
+            let open = self.opener(end)?;
+            match self.tokens[open].tok {
+                Tok::LParen => match self.callee(open) {
+                    Some(callee) => return Some(self.call_at(open, callee)),
+                    // A tuple or a parenthesis inside of a call.
+                    None => end = open,
+                },
+                Tok::LBracket => end = open,
+                _ => return None,
+            }
+        }
+    }
+
+    /// The name before an opening parenthesis, dots included.
+    fn callee(&self, open: usize) -> Option<Callee> {
+        let last = open.checked_sub(1)?;
+        let is_binder = |index: usize| {
+            index.checked_sub(1).is_some_and(|before| matches!(self.tokens[before].tok, Tok::Def | Tok::Fn | Tok::Type))
+        };
+        match self.tokens[last].tok {
+            Tok::Global if !is_binder(last) => {
+                Some(Callee::Global(self.tokens[last].text(self.text).trim_start_matches('@').to_owned()))
+            }
+            Tok::Ident => {
+                let mut first = last;
+                while first >= 2 && self.tokens[first - 1].tok == Tok::Dot && self.tokens[first - 2].tok == Tok::Ident {
+                    first -= 2;
+                }
+                let name: String = self.tokens[first..=last].iter().map(|token| token.text(self.text)).collect();
+                (!is_binder(first)).then_some(Callee::Name(name))
+            }
+            _ => None,
+        }
+    }
+
+    /// What has been written of the call whose parenthesis is at `open`.
+    fn call_at(&self, open: usize, callee: Callee) -> Call {
+        let mut call = Call { callee, index: 0, attr: None, given: vec![], args: vec![] };
+        let mut depth = 0usize;
+        let mut start = open + 1;
+        let mut index = open + 1;
+        while let Some(token) = self.tokens.get(index) {
+            let is_before = index < self.n;
+            match token.tok {
+                Tok::LParen | Tok::LBracket | Tok::LBrace => depth += 1,
+                Tok::RParen | Tok::RBracket | Tok::RBrace if depth == 0 => break,
+                Tok::RParen | Tok::RBracket | Tok::RBrace => depth -= 1,
+                // Past the cursor the call may be open, and what follows is not part of it.
+                Tok::Semi | Tok::Def | Tok::Let if depth == 0 => break,
+                Tok::Comma if depth == 0 => {
+                    if is_before {
+                        if self.tok(start + 1) != Some(Tok::Assign) && start < index {
+                            call.args.push((self.tokens[start].start, self.tokens[index - 1].end));
+                        }
+                        call.index += 1;
+                    }
+                    start = index + 1;
+                }
+                Tok::Assign if depth == 0 && index == start + 1 && self.tok(start) == Some(Tok::Ident) => {
+                    let key = self.tokens[start].text(self.text).to_owned();
+                    call.given.push(key);
+                }
+                _ => {}
+            }
+            index += 1;
+        }
+        call.attr = self.attr_at(open);
+        call
+    }
+
+    /// The attribute whose value the cursor is in: `key=` since the last comma of the call.
+    fn attr_at(&self, open: usize) -> Option<String> {
+        let mut depth = 0usize;
+        for index in (open + 1..self.n).rev() {
+            match self.tokens[index].tok {
+                Tok::RParen | Tok::RBracket | Tok::RBrace => depth += 1,
+                Tok::LParen | Tok::LBracket | Tok::LBrace => depth = depth.saturating_sub(1),
+                Tok::Comma if depth == 0 && self.is_in_call(index, open) => return None,
+                Tok::Assign if depth == 0 && self.tok(index.checked_sub(1)?) == Some(Tok::Ident) => {
+                    return Some(self.tokens[index - 1].text(self.text).to_owned());
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Whether a comma separates arguments of the call, rather than items of a list in it.
+    fn is_in_call(&self, comma: usize, open: usize) -> bool {
+        self.opener(comma) == Some(open)
+    }
+
+    fn slot(&self, call: Option<&Call>) -> Slot {
+        let Some(last) = self.n.checked_sub(1) else { return Slot::Top };
+        let open = self.opener(self.n);
+        match self.tokens[last].tok {
+            Tok::Let | Tok::FreeVar | Tok::Def | Tok::Type | Tok::Extern => return Slot::Nothing,
+            Tok::Colon | Tok::Arrow => return Slot::Type,
+            _ => {}
+        }
+        let Some(open) = open else { return self.outside(last) };
+        match self.tokens[open].tok {
+            Tok::LBracket => {
+                if open > 0 && self.tokens[open - 1].tok == Tok::Tensor {
+                    return if self.tokens[last].tok == Tok::Comma { Slot::DType } else { Slot::Nothing };
+                }
+                match call.and_then(|call| call.attr.clone()) {
+                    Some(attr) => Slot::Attr(attr),
+                    None => Slot::Type,
+                }
+            }
+            Tok::LParen => {
+                let is_shape =
+                    open >= 2 && self.tokens[open - 1].tok == Tok::LBracket && self.tokens[open - 2].tok == Tok::Tensor;
+                if is_shape || self.binds_params(open) {
+                    return Slot::Nothing;
+                }
+                match call.and_then(|call| call.attr.clone()) {
+                    Some(attr) => Slot::Attr(attr),
+                    None => Slot::Value { first: false },
+                }
+            }
+            _ => self.in_braces(open, last),
+        }
+    }
+
+    fn outside(&self, last: usize) -> Slot {
+        match self.tokens[last].tok {
+            Tok::RBrace | Tok::Version | Tok::Semi => Slot::Top,
+            // A program may be an expression.
+            _ => Slot::Value { first: matches!(self.tokens[last].tok, Tok::Semi) },
+        }
+    }
+
+    /// Whether a parenthesis holds the parameters of a function.
+    fn binds_params(&self, open: usize) -> bool {
+        let Some(before) = open.checked_sub(1) else { return false };
+        let head = match self.tokens[before].tok {
+            // Type parameters stand between.
+            Tok::RBracket => self.opener(before).and_then(|bracket| bracket.checked_sub(1)),
+            _ => Some(before),
+        };
+        head.is_some_and(|head| {
+            let is_def = head > 0 && self.tokens[head - 1].tok == Tok::Def;
+            self.tokens[head].tok == Tok::Fn || (self.tokens[head].tok == Tok::Global && is_def)
+        })
+    }
+
+    fn in_braces(&self, open: usize, last: usize) -> Slot {
+        if self.is_match(open) {
+            let is_arm = match self.tokens[last].tok {
+                Tok::LBrace => last == open,
+                Tok::Comma => self.opener(last) == Some(open),
+                Tok::RBrace => true,
+                _ => false,
+            };
+            if is_arm {
+                return Slot::Pattern;
+            }
+            return Slot::Value { first: false };
+        }
+        if self.is_type(open) {
+            return Slot::Type;
+        }
+        match self.tokens[last].tok {
+            Tok::LBrace | Tok::Semi | Tok::RBrace => Slot::Value { first: true },
+            _ => Slot::Value { first: false },
+        }
+    }
+
+    /// Whether a brace holds the clauses of a match: `match (…) {`.
+    fn is_match(&self, open: usize) -> bool {
+        let Some(close) = open.checked_sub(1).filter(|&close| self.tokens[close].tok == Tok::RParen) else { return false };
+        let paren = self.opener(close);
+        paren
+            .and_then(|paren| paren.checked_sub(1))
+            .is_some_and(|before| matches!(self.tokens[before].tok, Tok::Match | Tok::MatchPartial))
+    }
+
+    /// Whether a brace holds the constructors of a type: `type Name[A] {`.
+    fn is_type(&self, open: usize) -> bool {
+        let mut index = open;
+        while let Some(before) = index.checked_sub(1) {
+            match self.tokens[before].tok {
+                Tok::Ident | Tok::Comma | Tok::LBracket | Tok::RBracket => index = before,
+                tok => return tok == Tok::Type,
+            }
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The cursor at `|`.
+    fn at(marked: &str) -> Cursor {
+        let offset = marked.find('|').expect("a mark");
+        Cursor::at(&marked.replacen('|', "", 1), offset as u32)
+    }
+
+    fn slot(marked: &str) -> Slot {
+        at(marked).slot
+    }
+
+    #[test]
+    fn slots() {
+        assert_eq!(slot("|"), Slot::Top);
+        assert_eq!(slot("def @f() { 1 }\nde|"), Slot::Top);
+        assert_eq!(slot("def @f(%x: |) { %x }"), Slot::Type);
+        assert_eq!(slot("def @f(%x: Tensor[(2, |), float32]) { %x }"), Slot::Nothing);
+        assert_eq!(slot("def @f(%x: Tensor[(2, 3), fl|]) { %x }"), Slot::DType);
+        assert_eq!(slot("def @f(%x) -> | { %x }"), Slot::Type);
+        assert_eq!(slot("def @f(%x, |) { %x }"), Slot::Nothing);
+        assert_eq!(slot("def @f(%x) { nn.re| }"), Slot::Value { first: true });
+        assert_eq!(slot("def @f(%x) { let | = 1; %x }"), Slot::Nothing);
+        assert_eq!(slot("def @f(%x) { let %y = |; %x }"), Slot::Value { first: false });
+        assert_eq!(slot("def @f(%x) { %0 = nn.relu(|"), Slot::Value { first: false });
+        assert_eq!(slot("def @f(%x) { nn.softmax(%x, axis=|) }"), Slot::Attr("axis".into()));
+        assert_eq!(slot("def @f(%x) { nn.conv2d(%x, %w, padding=[1, |"), Slot::Attr("padding".into()));
+        assert_eq!(slot("def @f(%x) { nn.conv2d(%x, %w, data_layout=\"N|\""), Slot::Attr("data_layout".into()));
+        assert_eq!(slot("def @f(%x) { match (%x) { |"), Slot::Pattern);
+        assert_eq!(slot("def @f(%x) { match (%x) { Nil => { 1 }, |"), Slot::Pattern);
+        assert_eq!(slot("def @f(%x) { match (%x) { Nil => |"), Slot::Value { first: false });
+        assert_eq!(slot("type L[A] { |"), Slot::Type);
+        assert_eq!(slot("def @f() { 1 } // a |"), Slot::Nothing);
+        assert_eq!(slot("def @f() { add(1|"), Slot::Nothing);
+    }
+
+    #[test]
+    fn calls() {
+        let call = |marked| at(marked).call.expect("a call");
+        let found = call("def @f(%x) { nn.conv2d(%x, (%w), strides=[1, 1], pad|, groups=2) }");
+        assert_eq!(found.callee, Callee::Name("nn.conv2d".into()));
+        assert_eq!((found.index, found.attr), (3, None));
+        assert_eq!(found.given, ["strides", "groups"]);
+        assert_eq!(found.args.len(), 2);
+        assert_eq!(call("def @f(%x) { @g(add(%x, 1), |").callee, Callee::Global("g".into()));
+        assert_eq!(call("def @f(%x) { @g(add(%x, (|").callee, Callee::Name("add".into()));
+        assert!(at("def @f(%x|").call.is_none());
+        assert!(at("def @f(%x) { |").call.is_none());
+        let far = call("def @f(%x) { split(%x, indices_or_sections=[1, 2|");
+        assert_eq!((far.attr.as_deref(), far.index), (Some("indices_or_sections"), 1));
+    }
+
+    #[test]
+    fn words_begin_with_their_sigil() {
+        let word = |marked: &str| {
+            let cursor = at(marked);
+            marked.replacen('|', "", 1)[cursor.word_start as usize..marked.find('|').expect("a mark")].to_owned()
+        };
+        assert_eq!([word("f(%ab|"), word("nn.co|"), word("(@m|"), word("a%b|")], ["%ab", "nn.co", "@m", "%b"]);
+    }
+}

@@ -1,0 +1,29 @@
+//! An open text: its newest form, the last check of it, and the requests that wait for the next.
+
+use crate::checked::Checked;
+use crate::text::Text;
+use lsp_server::Request;
+
+/// An open text.
+pub(crate) struct Document {
+    /// What the client calls this form of it.
+    pub(crate) version: i32,
+    /// The server's own number of this form.
+    pub(crate) revision: u64,
+    pub(crate) text: Text,
+    /// The last check that ended; of the newest text if its revision is the document's.
+    pub(crate) checked: Option<Checked>,
+    /// Requests about the newest text, in the order they came.
+    pub(crate) waiting: Vec<Request>,
+}
+
+impl Document {
+    pub(crate) fn new(version: i32, text: Text) -> Document {
+        Document { version, revision: 0, text, checked: None, waiting: vec![] }
+    }
+
+    /// Whether the newest text has been checked.
+    pub(crate) fn is_checked(&self) -> bool {
+        self.checked.as_ref().is_some_and(|checked| checked.revision == self.revision)
+    }
+}

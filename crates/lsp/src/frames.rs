@@ -1,0 +1,147 @@
+//! The transport: messages over standard input and output.
+//!
+//! Promises to go on after any bytes: lines that are no header are passed over, a text that is no message is answered or told to the
+//! client, and a length that no message has is skipped without being held in memory. Only the end of the input ends the reading.
+
+use crate::server::{self, serve_over};
+use lsp_server::{Connection, ErrorCode, Message, RequestId, Response};
+use lsp_types::MessageType;
+use serde_json::Value;
+use std::io::{self, BufRead, Read, Write};
+
+/// The longest message that is read: a text may be 64 MiB, and JSON writes a byte in up to six.
+const MAX_FRAME: u64 = 400 << 20;
+
+/// The longest line of a header.
+const MAX_HEADER: u64 = 4096;
+
+/// Serves the editor at standard input and output until it says goodbye. True if it did so as the protocol wants: `shutdown`, then
+/// `exit`.
+pub fn serve() -> bool {
+    let (editor, server) = Connection::memory();
+    let Connection { sender: to_server, receiver: from_server } = editor;
+    let answers = server.sender.clone();
+    let read = move || {
+        let mut input = io::stdin().lock();
+        while let Ok(Some(frame)) = next_frame(&mut input) {
+            let sent = match frame.and_then(|text| message(&text)) {
+                Ok(message) => to_server.send(message).is_ok(),
+                Err(answer) => answers.send(answer).is_ok(),
+            };
+            if !sent {
+                break;
+            }
+        }
+    };
+    let write = move || {
+        let mut output = io::stdout().lock();
+        for message in from_server {
+            if message.write(&mut output).and_then(|()| output.flush()).is_err() {
+                break;
+            }
+        }
+    };
+    let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+    let (Ok(_), Ok(writer)) = (thread("reader").spawn(read), thread("writer").spawn(write)) else { return false };
+    let fine = serve_over(server);
+    // The reader may wait for input that never comes; what has been answered is still written.
+    let _ = writer.join();
+    fine
+}
+
+/// The text of the next frame; `Err` inside is the answer to one that is too long. `None` at the end of the input.
+fn next_frame(input: &mut impl BufRead) -> io::Result<Option<Result<Vec<u8>, Message>>> {
+    let mut length: Option<u64> = None;
+    loop {
+        let mut line = vec![];
+        if input.by_ref().take(MAX_HEADER).read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
+        }
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            // Without a length it was the end of no header.
+            let Some(length) = length else { continue };
+            return body(input, length).map(Some);
+        }
+        let mut parts = line.splitn(2, |&byte| byte == b':');
+        if parts.next().is_some_and(|name| name.trim_ascii().eq_ignore_ascii_case(b"Content-Length")) {
+            let value = parts.next().and_then(|value| std::str::from_utf8(value.trim_ascii()).ok());
+            length = value.and_then(|value| value.parse().ok()).or(length);
+        }
+    }
+}
+
+fn body(input: &mut impl BufRead, length: u64) -> io::Result<Result<Vec<u8>, Message>> {
+    if length > MAX_FRAME {
+        io::copy(&mut input.by_ref().take(length), &mut io::sink())?;
+        return Ok(Err(unread(&format!("a message of {length} bytes is too long"))));
+    }
+    let mut text = vec![];
+    // Grows with what comes, whatever the header claims.
+    input.by_ref().take(length).read_to_end(&mut text)?;
+    Ok(Ok(text))
+}
+
+/// The message in a frame, or what to say about one that is none.
+fn message(text: &[u8]) -> Result<Message, Message> {
+    let value: Value = serde_json::from_slice(text).map_err(|error| unread(&format!("a message that is no JSON: {error}")))?;
+    let id = value.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
+    serde_json::from_value(value).map_err(|error| match id {
+        Some(id) => Response::new_err(id, ErrorCode::InvalidRequest as i32, error.to_string()).into(),
+        None => unread(&format!("what was sent is no message: {error}")),
+    })
+}
+
+fn unread(why: &str) -> Message {
+    server::log(MessageType::ERROR, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frames(bytes: &[u8]) -> Vec<String> {
+        let mut input = bytes;
+        let mut found = vec![];
+        while let Ok(Some(frame)) = next_frame(&mut input) {
+            found.push(match frame.and_then(|text| message(&text)) {
+                Ok(Message::Request(request)) => format!("{} {}", request.id, request.method),
+                Ok(Message::Notification(notification)) => notification.method,
+                Ok(Message::Response(response)) => format!("{} answered", response.id),
+                Err(Message::Response(response)) => format!("{} refused", response.id),
+                Err(_) => "unread".to_owned(),
+            });
+        }
+        found
+    }
+
+    fn frame(text: &str) -> String {
+        format!("Content-Length: {}\r\n\r\n{text}", text.len())
+    }
+
+    #[test]
+    fn what_is_no_message_is_passed_over() {
+        let good = frame(r#"{"jsonrpc":"2.0","id":1,"method":"shutdown"}"#);
+        let wrong = [
+            frame("{"),
+            frame("[]"),
+            frame("\"é\""),
+            frame(r#"{"id":7,"method":3}"#),
+            "nonsense\r\n\r\n\r\n".to_owned(),
+            "Content-Length: -1\r\nContent-Length: x\r\n\r\n".to_owned(),
+            "Content-Type: a; charset=b\r\ncontent-length :2\r\n\r\n{}".to_owned(),
+        ];
+        let bytes: String = wrong.iter().map(|wrong| format!("{wrong}{good}")).collect();
+        let found = frames(bytes.as_bytes());
+        assert_eq!(found.iter().filter(|found| *found == "1 shutdown").count(), wrong.len(), "{found:?}");
+        assert_eq!(found.iter().filter(|found| *found == "7 refused").count(), 1);
+    }
+
+    #[test]
+    fn a_length_is_no_reason_to_take_memory() {
+        let huge = format!("Content-Length: {}\r\n\r\n{{}}", u64::MAX);
+        assert_eq!(frames(huge.as_bytes()), ["unread"]);
+        let large = format!("Content-Length: {}\r\n\r\n{{}}", MAX_FRAME);
+        assert_eq!(frames(large.as_bytes()), ["unread"]);
+    }
+}

@@ -1,0 +1,22 @@
+//! The language server: what an editor asks about Relay text while it is written.
+//!
+//! [`serve`] speaks the language server protocol over standard input and output (`server.rs`). Each open text is a
+//! [`document::Document`] that is checked anew, on a thread of its own, whenever it changes; a request waits for the check of the
+//! text it was asked about. Each file in `requests/` answers one kind of request from a [`checked::Checked`] text.
+//!
+//! Promises that no request ends the server: a panic is one error answer. Runs nothing and reads no file outside of the folders
+//! that the editor names. Absent: machine code, and anything known of one editor.
+
+mod checked;
+mod client;
+mod cursor;
+mod document;
+mod frames;
+mod requests;
+mod server;
+mod settings;
+mod text;
+mod words;
+
+pub use frames::serve;
+pub use server::serve_over;

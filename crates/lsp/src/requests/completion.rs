@@ -1,0 +1,445 @@
+//! Completion: what may be written at a place, best first.
+//!
+//! The place is read from tokens (`cursor.rs`), so that calls that are half written have completions; types and scopes come from
+//! the check of the same text. Of the variables in scope those come first that the operator takes there.
+
+use super::Cx;
+use crate::cursor::{Call, Callee, Cursor, Slot};
+use crate::words;
+use lsp_types::{
+    CompletionItem, CompletionItemKind, CompletionList, CompletionParams, CompletionResponse, CompletionTextEdit, Documentation,
+    InsertTextFormat, MarkupContent, MarkupKind, TextEdit,
+};
+use relayc_base::Span;
+use relayc_check::infer;
+use relayc_check::resolve::Meaning;
+use relayc_ir::attrs::{Field, Kind};
+use relayc_ir::types::{DType, Ty};
+use relayc_ops::OpDef;
+use relayc_syntax::ast::{ExprKind, PatKind, StmtKind};
+use relayc_syntax::walk::Node;
+
+/// What is typed besides words that asks for completion.
+pub(super) const TRIGGERS: [&str; 5] = ["%", "@", ".", "=", "\""];
+
+/// The most items of an answer. A longer list is not read; what is typed next narrows it.
+const MAX_ITEMS: usize = 1000;
+
+/// How well an item fits: the smaller the better. Part of the text that editors sort by.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Required = 0,
+    Fits = 1,
+    Near = 2,
+    Other = 3,
+    Word = 4,
+}
+
+struct List<'a> {
+    word: &'a str,
+    edit: lsp_types::Range,
+    items: Vec<CompletionItem>,
+}
+
+impl List<'_> {
+    /// Adds an item whose name has the letters of the word, in their order.
+    fn push(&mut self, rank: Rank, label: &str, new_text: String, item: CompletionItem) {
+        if !has_letters(label, self.word) || self.items.len() >= MAX_ITEMS {
+            return;
+        }
+        let order = self.items.len();
+        self.items.push(CompletionItem {
+            label: label.to_owned(),
+            sort_text: Some(format!("{}{order:04}", rank as u8)),
+            filter_text: Some(label.to_owned()),
+            text_edit: Some(CompletionTextEdit::Edit(TextEdit { range: self.edit, new_text })),
+            ..item
+        });
+    }
+}
+
+fn has_letters(name: &str, word: &str) -> bool {
+    let mut letters = name.chars();
+    word.chars().all(|wanted| letters.any(|letter| letter.eq_ignore_ascii_case(&wanted)))
+}
+
+fn kind(kind: CompletionItemKind) -> CompletionItem {
+    CompletionItem { kind: Some(kind), ..CompletionItem::default() }
+}
+
+pub(super) fn complete(cx: &mut Cx, params: CompletionParams) -> Option<CompletionResponse> {
+    let at = cx.offset(params.text_document_position.position);
+    let text = cx.checked.text.text.clone();
+    let cursor = Cursor::at(&text, at);
+    let word = &text[cursor.word_start as usize..at as usize];
+    let edit = cx.range(Span { start: cursor.word_start, end: at, ..cx.checked.whole() });
+    let mut list = List { word, edit, items: vec![] };
+    match &cursor.slot {
+        Slot::Nothing => {}
+        Slot::Top => top(cx, &mut list),
+        Slot::Value { first } => values(cx, &mut list, &cursor, at, *first),
+        Slot::Type => types(cx, &mut list, at),
+        Slot::DType => dtypes(&mut list, Rank::Fits),
+        Slot::Attr(name) => attr_values(cx, &mut list, &cursor, name),
+        Slot::Pattern => patterns(cx, &mut list, at),
+    }
+    let is_incomplete = list.items.len() >= MAX_ITEMS;
+    Some(CompletionResponse::List(CompletionList { is_incomplete, items: list.items }))
+}
+
+/// A text with places to fill in, `$1`, or without them for clients that have none.
+fn snippet(cx: &Cx, item: CompletionItem, with: String, without: &str) -> (String, CompletionItem) {
+    if cx.client.snippets {
+        return (with, CompletionItem { insert_text_format: Some(InsertTextFormat::SNIPPET), ..item });
+    }
+    (without.to_owned(), item)
+}
+
+/// A text inside of a snippet.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('$', "\\$").replace('}', "\\}")
+}
+
+fn top(cx: &Cx, list: &mut List) {
+    let words: [(&str, &str, &str); 4] = [
+        ("def", "def @${1:main}(${2:%x: Tensor[(${3:1}), float32]}) {\n  $0\n}", "def "),
+        ("type", "type ${1:Name} {\n  $0\n}", "type "),
+        ("extern", "extern type ${1:Name}", "extern type "),
+        ("#[version]", "#[version = \"0.0.5\"]\n", "#[version = \"0.0.5\"]\n"),
+    ];
+    for (label, with, without) in words {
+        if label.starts_with('#') && !cx.checked.text.text.trim_start().is_empty() && cx.checked.text.text.contains("#[version") {
+            continue;
+        }
+        let (text, item) = snippet(cx, kind(CompletionItemKind::KEYWORD), with.to_owned(), without);
+        list.push(Rank::Fits, label, text, item);
+    }
+    if cx.checked.ast().defs.is_empty() {
+        operators(cx, list);
+    }
+}
+
+fn values(cx: &mut Cx, list: &mut List, cursor: &Cursor, at: u32, first: bool) {
+    let def = cursor.call.as_ref().and_then(callee_def);
+    if let (Some(call), Some(def)) = (&cursor.call, def) {
+        attrs(cx, list, call, def);
+    }
+    for (name, meaning) in in_scope(cx, at) {
+        let ty = cx.checked.ty(meaning);
+        let fits = match (&cursor.call, def, ty) {
+            (Some(call), Some(def), Some(ty)) => fits(cx, call, def, ty),
+            _ => true,
+        };
+        let detail = ty.map(|ty| words::short(cx.checked, ty, 80));
+        let item = CompletionItem { detail, ..kind(CompletionItemKind::VARIABLE) };
+        list.push(if fits { Rank::Fits } else { Rank::Other }, &name, name.clone(), item);
+    }
+    let sigil = list.word.chars().next();
+    if sigil == Some('%') {
+        return;
+    }
+    functions(cx, list);
+    if sigil == Some('@') {
+        return;
+    }
+    constructors(cx, list, at);
+    operators(cx, list);
+    for (label, with, without) in KEYWORDS {
+        if !first && label.ends_with("let") {
+            continue;
+        }
+        let (text, item) = snippet(cx, kind(CompletionItemKind::KEYWORD), with.to_owned(), without);
+        list.push(Rank::Word, label, text, item);
+    }
+}
+
+/// The words that begin a value or a statement.
+const KEYWORDS: [(&str, &str, &str); 8] = [
+    ("let", "let %${1:x} = ${2:value};\n$0", "let "),
+    ("if", "if (${1:condition}) {\n  $2\n} else {\n  $0\n}", "if ("),
+    ("fn", "fn (${1:%x}) {\n  $0\n}", "fn ("),
+    ("match", "match (${1:value}) {\n  ${2:pattern} => { $0 },\n}", "match ("),
+    ("ref", "ref($1)", "ref("),
+    ("ref_read", "ref_read($1)", "ref_read("),
+    ("ref_write", "ref_write($1, $2)", "ref_write("),
+    ("True", "True", "True"),
+];
+
+fn callee_def(call: &Call) -> Option<&'static OpDef> {
+    let Callee::Name(name) = &call.callee else { return None };
+    relayc_ops::table().defs().iter().find(|def| def.name == *name).copied()
+}
+
+/// The attributes of a call that are not given yet, once its operands are.
+fn attrs(cx: &Cx, list: &mut List, call: &Call, def: &OpDef) {
+    let Some(schema) = def.attrs.filter(|schema| schema.declared) else { return };
+    let is_time = call.index >= def.args.len();
+    for field in schema.fields.iter().filter(|field| !call.given.iter().any(|given| given == field.name)) {
+        let rank = match (field.default.is_none(), is_time) {
+            (true, true) => Rank::Required,
+            (_, true) => Rank::Near,
+            _ => Rank::Other,
+        };
+        let with = match field.kind {
+            Kind::Str | Kind::StdStr | Kind::DType => format!("{}=\"$1\"", field.name),
+            Kind::Ints | Kind::IntsOrNone | Kind::OptInts | Kind::IntLists | Kind::Floats | Kind::Numbers => {
+                format!("{}=[$1]", field.name)
+            }
+            _ => format!("{}=$1", field.name),
+        };
+        let default = field.default.map_or("required".to_owned(), |default| relayc_ops::literal(&default()));
+        let documentation = Some(Documentation::String(field.doc.split_whitespace().collect::<Vec<_>>().join(" ")));
+        let item = CompletionItem {
+            detail: Some(format!("{} = {default}", field.kind.name())),
+            documentation,
+            ..kind(CompletionItemKind::PROPERTY)
+        };
+        let (text, item) = snippet(cx, item, with, &format!("{}=", field.name));
+        list.push(rank, field.name, text, item);
+    }
+}
+
+/// Whether the relation of an operator can hold with a value of this type as its next operand.
+fn fits(cx: &mut Cx, call: &Call, def: &'static OpDef, ty: Ty) -> bool {
+    if call.attr.is_some() || call.index >= def.args.len() {
+        return false;
+    }
+    let file = cx.checked.whole().file;
+    let known = call.args.iter().map(|&(start, end)| {
+        let expr = cx.checked.expr_at(Span { file, start, end })?;
+        cx.checked.module().expr_tys.get(expr).copied().flatten()
+    });
+    let mut args: Vec<Option<Ty>> = known.collect();
+    args.resize(call.index, None);
+    args.push(Some(ty));
+    args.resize(def.args.len(), None);
+    infer::may_hold(&mut cx.checked.analysis.program.module, def, &args)
+}
+
+/// The variables and graph numbers that may be used at a place, the nearest first.
+fn in_scope(cx: &Cx, at: u32) -> Vec<(String, Meaning)> {
+    let ast = cx.checked.ast();
+    let mut names: Vec<Span> = vec![];
+    for node in ast.path(at) {
+        match node {
+            Node::Func(func) => names.extend(ast.items(ast.funcs[func].params).iter().map(|param| param.name)),
+            Node::Expr(expr) => {
+                let ExprKind::Seq { stmts, .. } = ast.exprs[expr].kind else { continue };
+                let before = ast.items(stmts).iter().filter(|&&stmt| ast.stmts[stmt].span.end <= at);
+                names.extend(before.filter_map(|&stmt| match ast.stmts[stmt].kind {
+                    StmtKind::Let { name, .. } | StmtKind::Graph { name, .. } | StmtKind::FreeVar { name, .. } => Some(name),
+                    StmtKind::Error | StmtKind::Expr(_) => None,
+                }));
+            }
+            Node::Clause(clause) => {
+                let mut left = vec![clause.pattern];
+                while let Some(pat) = left.pop() {
+                    match ast.pats[pat].kind {
+                        PatKind::Local { name, .. } => names.push(name),
+                        PatKind::Ctor { fields: Some(fields), .. } | PatKind::Tuple(fields) => left.extend(ast.items(fields)),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    names.reverse();
+    let mut known = rustc_hash::FxHashSet::default();
+    let named = names.into_iter().filter_map(|name| {
+        let text = cx.checked.slice(name).to_owned();
+        let mention = cx.checked.mention_at(name.start).filter(|mention| mention.span == name)?;
+        known.insert(text.clone()).then_some((text, mention.meaning))
+    });
+    named.collect()
+}
+
+fn functions(cx: &Cx, list: &mut List) {
+    let module = cx.checked.module();
+    for global in module.globals.iter() {
+        let params = &module.funcs[global.func].params;
+        let places: Vec<String> =
+            params.iter().enumerate().map(|(i, &var)| format!("${{{}:%{}}}", i + 1, module.vars[var].name)).collect();
+        let name = format!("@{}", global.name);
+        let (text, item) = snippet(cx, kind(CompletionItemKind::FUNCTION), format!("{name}({})", places.join(", ")), &name);
+        list.push(Rank::Near, &name, text, item);
+    }
+}
+
+/// The constructors that are defined above a place.
+fn constructors(cx: &Cx, list: &mut List, at: u32) {
+    let module = cx.checked.module();
+    for ctor in module.ctors.iter().filter(|ctor| ctor.span.start < at) {
+        let places: Vec<String> = (1..=ctor.inputs.len()).map(|i| format!("${i}")).collect();
+        let with = if places.is_empty() { ctor.name.to_string() } else { format!("{}({})", ctor.name, places.join(", ")) };
+        let item =
+            CompletionItem { detail: Some(module.adts[ctor.adt].name.to_string()), ..kind(CompletionItemKind::ENUM_MEMBER) };
+        let (text, item) = snippet(cx, item, with, &ctor.name);
+        list.push(Rank::Near, &ctor.name, text, item);
+    }
+}
+
+fn operators(cx: &Cx, list: &mut List) {
+    for def in relayc_ops::table().defs().iter().filter(|def| !def.internal) {
+        let documentation = MarkupContent { kind: MarkupKind::Markdown, value: def.summary().to_owned() };
+        let item = CompletionItem {
+            detail: Some(words::cut(&def.signature(), 120)),
+            documentation: Some(Documentation::MarkupContent(documentation)),
+            ..kind(CompletionItemKind::FUNCTION)
+        };
+        let (text, item) = snippet(cx, item, call_text(def), def.name);
+        list.push(Rank::Other, def.name, text, item);
+    }
+}
+
+/// A call with places for its operands and its required attributes.
+fn call_text(def: &OpDef) -> String {
+    let operands = def.args.iter().map(|arg| arg.name.to_owned());
+    let fields = def.attrs.filter(|schema| schema.declared).map_or(&[][..], |schema| schema.fields);
+    let required = fields.iter().filter(|field| field.default.is_none());
+    let mut n = 0;
+    let mut place = |text: &str| {
+        n += 1;
+        format!("${{{n}:{}}}", escaped(text))
+    };
+    let mut parts: Vec<String> = operands.map(|name| place(&format!("%{name}"))).collect();
+    parts.extend(required.map(|field| format!("{}={}", field.name, place(example(field)))));
+    format!("{}({})", def.name, parts.join(", "))
+}
+
+/// A value of the kind of a field, to be written over.
+fn example(field: &Field) -> &'static str {
+    match field.kind {
+        Kind::Str | Kind::StdStr => "\"\"",
+        Kind::DType => "\"float32\"",
+        Kind::Ints | Kind::IntsOrNone | Kind::OptInts | Kind::Floats | Kind::Numbers => "[1]",
+        Kind::IntLists => "[[1]]",
+        Kind::Bool | Kind::OptBool => "True",
+        Kind::Float | Kind::OptFloat => "1f",
+        _ => "1",
+    }
+}
+
+fn types(cx: &Cx, list: &mut List, at: u32) {
+    let (text, item) = snippet(cx, kind(CompletionItemKind::STRUCT), "Tensor[(${1:1}), ${2:float32}]".to_owned(), "Tensor[(");
+    list.push(Rank::Required, "Tensor", text, item);
+    dtypes(list, Rank::Near);
+    let module = cx.checked.module();
+    for adt in module.adts.iter() {
+        let places: Vec<String> = (1..=adt.params.len()).map(|i| format!("${i}")).collect();
+        let with = if places.is_empty() { adt.name.to_string() } else { format!("{}[{}]", adt.name, places.join(", ")) };
+        let (text, item) = snippet(cx, kind(CompletionItemKind::ENUM), with, &adt.name);
+        list.push(Rank::Fits, &adt.name, text, item);
+    }
+    let ast = cx.checked.ast();
+    for node in ast.path(at) {
+        let Node::Func(func) = node else { continue };
+        for &name in ast.items(ast.funcs[func].type_params) {
+            let name = cx.checked.slice(name);
+            list.push(Rank::Fits, name, name.to_owned(), kind(CompletionItemKind::TYPE_PARAMETER));
+        }
+    }
+    let (text, item) = snippet(cx, kind(CompletionItemKind::KEYWORD), "fn (${1:int32}) -> ${2:int32}".to_owned(), "fn (");
+    list.push(Rank::Other, "fn", text, item);
+}
+
+/// The dtypes that programs use.
+const DTYPES: [&str; 14] = [
+    "float32", "float16", "float64", "bfloat16", "int32", "int64", "int8", "uint8", "bool", "int16", "uint16", "uint32",
+    "uint64", "int4",
+];
+
+fn dtypes(list: &mut List, rank: Rank) {
+    for dtype in DTYPES {
+        list.push(rank, dtype, dtype.to_owned(), kind(CompletionItemKind::TYPE_PARAMETER));
+    }
+}
+
+/// The values of an attribute: what its kind has, its default, and words that its documentation names in quotes.
+fn attr_values(cx: &mut Cx, list: &mut List, cursor: &Cursor, name: &str) {
+    let Some(field) =
+        cursor.call.as_ref().and_then(callee_def).and_then(|def| def.attrs?.fields.iter().find(|field| field.name == name))
+    else {
+        return;
+    };
+    let before = &cx.checked.text.text[..cursor.word_start as usize];
+    let in_quotes = before.ends_with('"');
+    let text = |value: &str| if in_quotes { value.to_owned() } else { format!("\"{value}\"") };
+    let item = kind(CompletionItemKind::VALUE);
+    match field.kind {
+        Kind::Bool | Kind::OptBool => ["True", "False"].iter().for_each(|word| {
+            list.push(Rank::Fits, word, (*word).to_owned(), kind(CompletionItemKind::KEYWORD));
+        }),
+        Kind::DType => DTYPES.iter().filter(|name| DType::parse(name).is_some()).for_each(|name| {
+            list.push(Rank::Fits, name, text(name), item.clone());
+        }),
+        Kind::Str | Kind::StdStr => {
+            for word in string_values(field) {
+                list.push(Rank::Fits, &word, text(&word), item.clone());
+            }
+        }
+        _ => {
+            let default = field.default.map(|default| relayc_ops::literal(&default()));
+            if let Some(default) = default.filter(|_| !in_quotes) {
+                list.push(Rank::Fits, &default, default.clone(), item);
+            }
+        }
+    }
+}
+
+/// The strings that an attribute is known to take: layouts for a layout, else its default and those its documentation quotes.
+fn string_values(field: &Field) -> Vec<String> {
+    let mut values: Vec<String> = vec![];
+    if let Some(default) = field.default {
+        values.push(relayc_ops::literal(&default()).trim_matches('"').to_owned());
+    }
+    let is_layout = field.name.ends_with("layout");
+    // What the documentation of a layout has in quotes are operands.
+    for quote in ['"', '\'', '`'].into_iter().filter(|_| !is_layout) {
+        let parts = field.doc.split(quote).skip(1).step_by(2);
+        let is_word = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        values.extend(parts.filter(is_word).map(str::to_owned));
+    }
+    if is_layout {
+        let layouts: &[&str] = if field.name.starts_with("kernel") {
+            &["OIHW", "HWIO", "OHWI", "HWOI", "OIW", "OIDHW"]
+        } else {
+            &["NCHW", "NHWC", "NCW", "NWC", "NCDHW", "NDHWC", "NCHW16c"]
+        };
+        values.extend(layouts.iter().map(|&layout| layout.to_owned()));
+    }
+    values.retain(|value| !value.is_empty());
+    let mut known = rustc_hash::FxHashSet::default();
+    values.retain(|value| known.insert(value.clone()));
+    values
+}
+
+/// Patterns: the constructors of the type that is matched, or all of them.
+fn patterns(cx: &Cx, list: &mut List, at: u32) {
+    let module = cx.checked.module();
+    let ast = cx.checked.ast();
+    let scrutinee = ast.path(at).into_iter().rev().find_map(|node| match node {
+        Node::Expr(expr) => match ast.exprs[expr].kind {
+            ExprKind::Match { scrutinee, .. } => cx.checked.expr_at(ast.exprs[scrutinee].span),
+            _ => None,
+        },
+        _ => None,
+    });
+    let ty = scrutinee.and_then(|expr| module.expr_tys.get(expr).copied().flatten());
+    let adt = ty.map(|ty| module.types.data(ty));
+    let wanted = match adt {
+        Some(relayc_ir::types::TyData::Adt { name, .. }) => Some(name.clone()),
+        _ => None,
+    };
+    for ctor in module.ctors.iter() {
+        let adt = &module.adts[ctor.adt].name;
+        let fits = wanted.as_ref().is_none_or(|wanted| wanted == adt);
+        let places: Vec<String> = (1..=ctor.inputs.len()).map(|i| format!("${{{i}:%a{i}}}")).collect();
+        let head = if places.is_empty() { ctor.name.to_string() } else { format!("{}({})", ctor.name, places.join(", ")) };
+        let item = CompletionItem { detail: Some(adt.to_string()), ..kind(CompletionItemKind::ENUM_MEMBER) };
+        let (text, item) = snippet(cx, item, format!("{head} => {{ $0 }},"), &ctor.name);
+        list.push(if fits { Rank::Fits } else { Rank::Other }, &ctor.name, text, item);
+    }
+    let (text, item) = snippet(cx, kind(CompletionItemKind::KEYWORD), "_ => { $0 },".to_owned(), "_");
+    list.push(Rank::Other, "_", text, item);
+}

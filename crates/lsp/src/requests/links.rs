@@ -1,0 +1,57 @@
+//! Links: files that `// run:` lines name, `@x.npy`, and pages of codes that comments mention.
+
+use super::Cx;
+use lsp_types::{DocumentLink, DocumentLinkParams, Uri};
+use relayc_base::Span;
+use relayc_syntax::lexer;
+
+pub(super) fn links(cx: &mut Cx, _: DocumentLinkParams) -> Option<Vec<DocumentLink>> {
+    let file = cx.checked.whole().file;
+    let text = cx.checked.text.text.clone();
+    let mut links = vec![];
+    for comment in lexer::lex(file, &text).comments {
+        let line = cx.checked.slice(comment).to_owned();
+        if !line.trim_start_matches(['/', ' ']).starts_with("run:") {
+            continue;
+        }
+        for (at, name) in files(&line) {
+            let start = comment.start as usize + at;
+            let span = Span::new(file, start, start + name.len());
+            let Some(target) = beside(cx.uri, name) else { continue };
+            links.push(DocumentLink { range: cx.range(span), target: Some(target), tooltip: None, data: None });
+        }
+    }
+    Some(links)
+}
+
+/// The names of files in a line, `@name.ending`, with where each begins. A function is also written with `@`, but has no ending.
+fn files(line: &str) -> Vec<(usize, &str)> {
+    let starts = line.match_indices('@').map(|(at, _)| at + 1);
+    let name = |at: usize| {
+        let rest = &line[at..];
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "._-/".contains(c))).unwrap_or(rest.len());
+        let name = rest[..end].trim_end_matches(['.', '/']);
+        let ending = name.rsplit('/').next().and_then(|last| last.rsplit_once('.'));
+        ending.is_some_and(|(stem, ending)| !stem.is_empty() && !ending.is_empty()).then_some((at, name))
+    };
+    starts.filter_map(name).collect()
+}
+
+/// A file named from the folder of a text.
+fn beside(uri: &Uri, name: &str) -> Option<Uri> {
+    let text = uri.as_str();
+    let folder = &text[..=text.rfind('/')?];
+    let target = if name.starts_with('/') { format!("file://{name}") } else { format!("{folder}{name}") };
+    target.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_have_endings() {
+        let line = "// run: @main(@x.npy, @data/b.npz:key) == @y.npy.";
+        assert_eq!(files(line).iter().map(|(_, name)| *name).collect::<Vec<_>>(), ["x.npy", "data/b.npz", "y.npy"]);
+    }
+}

@@ -1,0 +1,236 @@
+//! A client of the server: opens the text of a test, asks, and writes the answers down.
+
+use crate::answers;
+use lsp_server::{Connection, Message, Notification, Request, RequestId};
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+const URI: &str = "file:///net.relay";
+
+/// A test, read.
+pub(crate) struct Case {
+    /// Everything above the first request, marks included, as it stands in the file.
+    marked: String,
+    /// The text without marks and without the remarks at its head.
+    text: String,
+    /// The bytes of the marks in the text, by their number.
+    marks: [Option<usize>; 10],
+    requests: Vec<String>,
+}
+
+impl Case {
+    pub(crate) fn parse(file: &str) -> Result<Case, String> {
+        let start = if file.starts_with("> ") { Some(0) } else { file.find("\n> ").map(|at| at + 1) };
+        let start = start.ok_or("no line `> request`")?;
+        let marked = &file[..start];
+        let remarks: usize = marked.split_inclusive('\n').take_while(|line| line.starts_with("//!")).map(str::len).sum();
+        let (mut text, mut marks) = (String::new(), [None; 10]);
+        let mut rest = &marked[remarks..];
+        while let Some(at) = rest.find('$') {
+            let digit = rest[at + 1..].chars().next().and_then(|c| c.to_digit(10));
+            text.push_str(&rest[..at]);
+            match digit {
+                Some(digit) => {
+                    marks[digit as usize] = Some(text.len());
+                    rest = &rest[at + 2..];
+                }
+                None => {
+                    text.push('$');
+                    rest = &rest[at + 1..];
+                }
+            }
+        }
+        text.push_str(rest);
+        let requests = file[start..].lines().filter(|line| line.starts_with("> ")).map(str::to_owned).collect();
+        Ok(Case { marked: marked.to_owned(), text, marks, requests })
+    }
+
+    /// The file with the answers of the server.
+    pub(crate) fn answered(&self) -> Result<String, String> {
+        let mut client = Client::start();
+        client.open(&self.text);
+        let mut out = self.marked.clone();
+        for line in &self.requests {
+            out.push_str(line);
+            out.push('\n');
+            out.push_str(&self.one(&mut client, line)?);
+        }
+        client.stop()?;
+        Ok(out)
+    }
+
+    fn one(&self, client: &mut Client, line: &str) -> Result<String, String> {
+        let mut words = line[2..].splitn(2, ' ');
+        let name = words.next().unwrap_or("");
+        let (place, extra) = self.place(words.next().unwrap_or(""))?;
+        if name == "change" {
+            let change = json!({ "range": place.get("range"), "text": extra.unwrap_or_default() });
+            client.notify(
+                "textDocument/didChange",
+                json!({
+                    "textDocument": { "uri": URI, "version": 2 }, "contentChanges": [change],
+                }),
+            );
+            return Ok(String::new());
+        }
+        let method = if name.contains('/') { name.to_owned() } else { format!("textDocument/{name}") };
+        let mut params = Map::new();
+        params.insert("textDocument".to_owned(), json!({ "uri": URI }));
+        params.extend(place);
+        match name {
+            "references" => drop(params.insert("context".to_owned(), json!({ "includeDeclaration": true }))),
+            "codeAction" => drop(params.insert("context".to_owned(), json!({ "diagnostics": [] }))),
+            "formatting" | "rangeFormatting" | "onTypeFormatting" => {
+                params.insert("options".to_owned(), json!({ "tabSize": 2, "insertSpaces": true }));
+            }
+            "selectionRange" => {
+                let position = params.get("position").cloned().unwrap_or_default();
+                params.insert("positions".to_owned(), json!([position]));
+            }
+            _ => {}
+        }
+        match extra {
+            Some(Value::Object(extra)) => params.extend(extra),
+            Some(other) if name == "rename" => drop(params.insert("newName".to_owned(), other)),
+            Some(other) if name == "onTypeFormatting" => drop(params.insert("ch".to_owned(), other)),
+            Some(other) => return Err(format!("`{line}`: what is {other}?")),
+            None => {}
+        }
+        let answer = client.ask(&method, params.into())?;
+        // What follows from an answer is asked with it.
+        let follow = match name {
+            "prepareCallHierarchy" => vec!["callHierarchy/incomingCalls", "callHierarchy/outgoingCalls"],
+            _ => vec![],
+        };
+        let mut out = answers::text(name, &answer);
+        for method in follow {
+            for item in answer.as_array().into_iter().flatten() {
+                let calls = client.ask(method, json!({ "item": item }))?;
+                out.push_str(&format!("{method}\n{}", answers::text(method, &calls)));
+            }
+        }
+        if name == "inlayHint" && params_ask_for_places(line) {
+            for hint in answer.as_array().into_iter().flatten() {
+                let resolved = client.ask("inlayHint/resolve", hint.clone())?;
+                out.push_str(&answers::places(&resolved));
+            }
+        }
+        Ok(out)
+    }
+
+    /// The position or the range that the words name, and the JSON after them.
+    fn place(&self, words: &str) -> Result<(Map<String, Value>, Option<Value>), String> {
+        let mut place = Map::new();
+        let mut rest = words.trim_start();
+        if let Some(after) = rest.strip_prefix('$') {
+            let (first, after) = self.mark(after)?;
+            rest = after;
+            place.insert("position".to_owned(), first.clone());
+            let last = match after.strip_prefix("..$") {
+                Some(after) => {
+                    let (last, after) = self.mark(after)?;
+                    rest = after;
+                    last
+                }
+                None => first.clone(),
+            };
+            place.insert("range".to_owned(), json!({ "start": first, "end": last }));
+        } else {
+            place.insert("range".to_owned(), json!({ "start": self.position(0), "end": self.position(self.text.len()) }));
+        }
+        let rest = rest.trim();
+        let extra = match rest {
+            "" | "places" => None,
+            json => Some(serde_json::from_str(json).map_err(|error| format!("`{words}`: {error}"))?),
+        };
+        Ok((place, extra))
+    }
+
+    fn mark<'a>(&self, words: &'a str) -> Result<(Value, &'a str), String> {
+        let digit = words.chars().next().and_then(|c| c.to_digit(10)).ok_or("expected a mark")?;
+        let at = self.marks[digit as usize].ok_or(format!("there is no mark ${digit}"))?;
+        Ok((self.position(at), &words[1..]))
+    }
+
+    fn position(&self, offset: usize) -> Value {
+        let before = &self.text[..offset];
+        let line = before.matches('\n').count();
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        json!({ "line": line, "character": before[start..].encode_utf16().count() })
+    }
+}
+
+fn params_ask_for_places(line: &str) -> bool {
+    line.trim_end().ends_with("places")
+}
+
+struct Client {
+    connection: Connection,
+    server: std::thread::JoinHandle<bool>,
+    n_asked: i32,
+}
+
+impl Client {
+    fn start() -> Client {
+        let (connection, server) = Connection::memory();
+        let server = std::thread::spawn(move || relayc_lsp::serve_over(server));
+        let mut client = Client { connection, server, n_asked: 0 };
+        let capabilities = json!({
+            "textDocument": {
+                "hover": { "contentFormat": ["markdown"] },
+                "completion": { "completionItem": { "snippetSupport": true } },
+                "diagnostic": {},
+                "codeAction": { "codeActionLiteralSupport": { "codeActionKind": { "valueSet": [] } } },
+                "documentSymbol": { "hierarchicalDocumentSymbolSupport": true },
+            },
+        });
+        let answer = client.ask("initialize", json!({ "processId": null, "rootUri": null, "capabilities": capabilities }));
+        answer.expect("the server starts");
+        client.notify("initialized", json!({}));
+        client
+    }
+
+    fn open(&mut self, text: &str) {
+        self.notify(
+            "textDocument/didOpen",
+            json!({
+                "textDocument": { "uri": URI, "languageId": "relay", "version": 1, "text": text },
+            }),
+        );
+    }
+
+    fn notify(&mut self, method: &str, params: Value) {
+        let sent = self.connection.sender.send(Notification::new(method.to_owned(), params).into());
+        sent.expect("the server listens");
+    }
+
+    /// The result; an error as `{ "error": … }`.
+    fn ask(&mut self, method: &str, params: Value) -> Result<Value, String> {
+        self.n_asked += 1;
+        let id = RequestId::from(self.n_asked);
+        let request = Request { id: id.clone(), method: method.to_owned(), params };
+        self.connection.sender.send(request.into()).map_err(|error| error.to_string())?;
+        loop {
+            match self.connection.receiver.recv_timeout(Duration::from_secs(60)) {
+                Ok(Message::Response(response)) if response.id == id => {
+                    return Ok(match response.response_result {
+                        Ok(result) => result,
+                        Err(error) => json!({ "error": error.message }),
+                    });
+                }
+                Ok(Message::Notification(told)) if told.method == "window/logMessage" => return Err(told.params.to_string()),
+                Ok(_) => {}
+                Err(error) => return Err(format!("`{method}`: {error}")),
+            }
+        }
+    }
+
+    fn stop(mut self) -> Result<(), String> {
+        self.ask("shutdown", Value::Null)?;
+        self.notify("exit", Value::Null);
+        match self.server.join() {
+            Ok(true) => Ok(()),
+            _ => Err("the server did not end well".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Protocol tests that are files, `tests/lsp/**/*.lsp`: a text with marks, requests, and the answers.
+//!
+//! ```text
+//! //! What is shown.
+//! def @f(%x: Tensor[(2), float32]) { nn.re$0lu(%x) }
+//! > hover $0
+//! …the answer
+//! ```
+//!
+//! `$0` to `$9` mark places and are no part of the text. A line `> request …` asks about the text above the first of them; its words
+//! are marks, ranges `$0..$1`, and JSON that is merged into the parameters. `> change $0..$1 "text"` edits. Ranges of answers are
+//! shown as `line:column-line:column`, counted from 1. `BLESS=1` rewrites the answers.
+
+mod answers;
+mod client;
+
+use libtest_mimic::{Arguments, Trial};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = Arguments::from_args();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lsp");
+    let mut files = vec![];
+    collect(&root, &mut files);
+    files.sort();
+    assert!(!files.is_empty(), "no tests in {}", root.display());
+    let trial = |path: PathBuf| {
+        let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
+        Trial::test(name, move || run(&path).map_err(Into::into))
+    };
+    libtest_mimic::run(&args, files.into_iter().map(trial).collect()).exit_code()
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("the folder of the tests can be read") {
+        let path = entry.expect("it can be read").path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else {
+            files.push(path);
+        }
+    }
+}
+
+fn run(path: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let case = client::Case::parse(&text)?;
+    let answered = case.answered()?;
+    if answered == text {
+        return Ok(());
+    }
+    if std::env::var_os("BLESS").is_some() {
+        return std::fs::write(path, answered).map_err(|error| error.to_string());
+    }
+    let (wanted, found): (Vec<&str>, Vec<&str>) = (text.lines().collect(), answered.lines().collect());
+    let first = wanted.iter().zip(&found).take_while(|(wanted, found)| wanted == found).count();
+    let shown = |lines: &[&str]| lines[first.min(lines.len())..lines.len().min(first + 12)].join("\n");
+    Err(format!("line {}: expected\n{}\nfound\n{}", first + 1, shown(&wanted), shown(&found)))
+}

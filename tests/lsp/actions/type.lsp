@@ -1,0 +1,20 @@
+//! The type of a binding.
+#[version = "0.0.5"]
+def @f(%x: Tensor[(2), float32]) { let %$0y = nn.relu(%x); %y }
+> codeAction $0
+[
+  {
+    "edit": {
+      "changes": {
+        "file:///net.relay": [
+          {
+            "newText": ": Tensor[(2), float32]",
+            "range": "2:42-2:42"
+          }
+        ]
+      }
+    },
+    "kind": "refactor.rewrite",
+    "title": "Add the type `Tensor[(2), float32]`"
+  }
+]

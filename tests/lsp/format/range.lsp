@@ -1,0 +1,16 @@
+//! Only the lines of a range.
+#[version = "0.0.5"]
+def @f(%x: int32) {
+    add(%x,1)
+}
+
+$0def @g(%x: int32) {
+    %x
+}$1
+> rangeFormatting $0..$1
+[
+  {
+    "newText": "  %x\n",
+    "range": "7:1-8:1"
+  }
+]
