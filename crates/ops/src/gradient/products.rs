@@ -90,9 +90,10 @@ fn conv2d(cx: &mut GradCx) -> Rule {
         [top, left, bottom, right] => [top, left, bottom, right],
         _ => return None,
     };
-    let strides = cx.attr_ints("strides")?;
+    let (strides, dilation) = (cx.attr_ints("strides")?, cx.attr_ints("dilation")?);
     let left = |axis: usize| {
-        let reached = (out[2 + axis] - 1) * strides[axis] - sides[axis] - sides[2 + axis] + kernel[2 + axis];
+        let reach = (kernel[2 + axis] - 1) * dilation[axis] + 1;
+        let reached = (out[2 + axis] - 1) * strides[axis] - sides[axis] - sides[2 + axis] + reach;
         image[2 + axis] - reached
     };
     let output_padding = AttrValue::ints(&[left(0), left(1)]);
