@@ -29,6 +29,8 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("split", split),
     ("slice_like", slice_like),
     ("topk", topk),
+    ("argmax", position),
+    ("argmin", position),
 ];
 
 fn join(asked: &Asked, n: usize) -> Option<Layouts> {
@@ -224,6 +226,16 @@ fn topk(asked: &Asked) -> Option<Layouts> {
     };
     let n = if asked.text("ret_type").as_deref() == Some("both") { 2 } else { 1 };
     Some(Layouts { inputs: vec![layout.clone()], outputs: vec![layout; n], attrs })
+}
+
+/// The position of an extreme among several axes, and the first of equal ones, hang on the order of these.
+fn position(asked: &Asked) -> Option<Layouts> {
+    let axes = match asked.attr("axis")? {
+        AttrValue::None => vec![],
+        axis => axis.as_int().map_or_else(|| asked.ints("axis"), |axis| Some(vec![axis]))?,
+    };
+    let is_one = axes.len() == 1 && asked.attr("exclude") != Some(&AttrValue::Bool(true));
+    if is_one { reduce(asked) } else { None }
 }
 
 /// The axes that a reduction names, or all but those, go; the others keep their order.
