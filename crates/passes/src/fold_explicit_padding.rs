@@ -3,7 +3,7 @@
 //!
 //! The rewrite is sound because such an operator pads with a value of its own, and the folded pad has the same one: zero for
 //! convolutions, the zero point of the data for `qnn.conv2d`, the least value for `nn.max_pool`. An average that leaves its padding out
-//! of the count has none of its own, and counts the folded one. Only spatial axes may be padded.
+//! of the count has none of its own, and counts the folded one. Only spatial axes may be padded, and none cut.
 //!
 //! ```text
 //! nn.conv2d(nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [1, 1], [2, 2]]), %w)    →    nn.conv2d(%x, %w, padding=[1, 2, 1, 2])
@@ -16,7 +16,8 @@ use relayc_ir::types::DType;
 use relayc_ir::{AttrValue, ExprId, Module};
 use relayc_ops::OpDef;
 use relayc_ops::declarations::{
-    AVG_POOL1D, AVG_POOL2D, AVG_POOL3D, CONV1D, CONV2D, CONV3D, MAX_POOL1D, MAX_POOL2D, MAX_POOL3D, PAD, QNN_CONV2D,
+    AVG_POOL1D, AVG_POOL2D, AVG_POOL3D, CONV1D, CONV2D, CONV3D, Layout, MAX_POOL1D, MAX_POOL2D, MAX_POOL3D, PAD, PadAttrs,
+    QNN_CONV2D,
 };
 
 pub(crate) const PASS: Pass = Pass {
@@ -32,31 +33,32 @@ const MAXIMA: [&OpDef; 3] = [&MAX_POOL1D, &MAX_POOL2D, &MAX_POOL3D];
 
 fn run(module: &mut Module, cx: &PassCx) -> bool {
     rewrite(module, |module, expr| {
-        let mut folded = None;
+        let mut now = None;
         // What is padded may be padded itself.
-        while let Some(next) = fold(module, cx, folded.unwrap_or(expr)) {
-            folded = Some(next);
+        while let Some(next) = folded(cx, module, now.unwrap_or(expr)) {
+            now = Some(next);
         }
-        folded
+        now
     })
 }
 
-fn fold(module: &mut Module, cx: &PassCx, call: ExprId) -> Option<ExprId> {
+/// `conv(pad(x, 0, p), W, padding=q) == conv(x, W, padding=p+q)`, and so for what else pads with the value of `pad`. For a mean,
+/// `avg_pool(pad(x, 0, p)) == avg_pool(x, padding=p, count_include_pad=True)`: the added positions count as elements.
+pub(crate) fn folded(cx: &PassCx, module: &mut Module, call: ExprId) -> Option<ExprId> {
     let mut operands = args(module, call);
     let pad = *operands.first()?;
     if !cx.calls(module, pad, &PAD) {
         return None;
     }
     let [data, value] = args(module, pad).try_into().ok()?;
-    let is_pool = cx.calls_any(module, call, &MEANS) || cx.calls_any(module, call, &MAXIMA);
-    let layout = str_attr(cx, module, call, if is_pool { "layout" } else { "data_layout" })?;
-    let folded = spatial(cx, module, pad, layout)?;
-    let own = sides(&ints_attr(cx, module, call, "padding")?, folded.len())?;
-    if !pads_alike(cx, module, call, pad, value, &own) {
+    let PadAttrs { pad_width, pad_mode } = PadAttrs::read(module.call_attrs(pad));
+    let own = ints_attr(cx, module, call, "padding")?;
+    if pad_mode != "constant" || !pads_alike(cx, module, call, value, &own) {
         return None;
     }
-    let sum: Vec<i64> = own.iter().zip(&folded).map(|(own, more)| own.checked_add(*more)).collect::<Option<_>>()?;
-    let mut changes = vec![("padding", AttrValue::ints(&sum))];
+    let is_pool = cx.calls_any(module, call, &MEANS) || cx.calls_any(module, call, &MAXIMA);
+    let layout = str_attr(cx, module, call, if is_pool { "layout" } else { "data_layout" })?;
+    let mut changes = vec![("padding", AttrValue::ints(&added(layout, &own, &pad_width)?))];
     if cx.calls_any(module, call, &MEANS) {
         changes.push(("count_include_pad", AttrValue::Bool(true)));
     }
@@ -65,10 +67,10 @@ fn fold(module: &mut Module, cx: &PassCx, call: ExprId) -> Option<ExprId> {
     cx.typed_call(module, module.exprs[call].span, cx.called(module, call)?, &operands, attrs)
 }
 
-/// Whether an operator with the padding `own` pads with the value that `pad` does.
-fn pads_alike(cx: &PassCx, module: &Module, call: ExprId, pad: ExprId, value: ExprId, own: &[i64]) -> bool {
+/// Whether an operator with the padding `own` pads with a value, or counts it.
+fn pads_alike(cx: &PassCx, module: &Module, call: ExprId, value: ExprId, own: &[i64]) -> bool {
     let number = |expr: ExprId| value_of(module, expr).filter(|value| value.len() == 1).map(|value| value.to_f64s()[0]);
-    let Some(with) = number(value).filter(|_| str_attr(cx, module, pad, "pad_mode") == Some("constant")) else { return false };
+    let Some(with) = number(value) else { return false };
     if cx.calls(module, call, &QNN_CONV2D) {
         return args(module, call).get(2).is_some_and(|&zero_point| number(zero_point) == Some(with));
     }
@@ -94,32 +96,25 @@ fn least(dtype: DType) -> Option<f64> {
     }
 }
 
-/// The padding of the spatial axes, before them and behind them, if no other axis is padded.
-fn spatial(cx: &PassCx, module: &Module, pad: ExprId, layout: &str) -> Option<Vec<i64>> {
-    let widths: Option<Vec<Vec<i64>>> = attr(cx, module, pad, "pad_width")?
-        .as_list()?
-        .iter()
-        .map(|width| width.as_list()?.iter().map(AttrValue::as_int).collect())
-        .collect();
-    let widths = widths?;
-    if widths.len() != layout.len() || widths.iter().any(|width| width.len() != 2) {
+/// The padding of a window with more before and after each axis; `None` where that is not along its axes, or takes away.
+fn added(layout: &str, own: &[i64], more: &[Vec<i64>]) -> Option<Vec<i64>> {
+    let layout = Layout::parse(layout).ok()?;
+    let spatial: Vec<char> = ['D', 'H', 'W'].into_iter().filter(|&letter| layout.axis(letter).is_some()).collect();
+    if spatial.iter().any(|&letter| layout.block(letter) != 1) {
         return None;
     }
-    let is_spatial = |axis: char| "DHW".contains(axis);
-    let nothing = |(axis, width): (char, &Vec<i64>)| is_spatial(axis) || width.iter().all(|&side| side == 0);
-    if !layout.chars().zip(&widths).all(nothing) {
+    let axes: Vec<usize> = spatial.iter().filter_map(|&letter| layout.axis(letter)).collect();
+    let elsewhere = more.iter().enumerate().any(|(axis, widths)| !axes.contains(&axis) && widths.iter().any(|&n| n != 0));
+    if elsewhere || more.iter().flatten().any(|&width| width < 0) {
         return None;
     }
-    let side = |at: usize| layout.chars().zip(&widths).filter(|(axis, _)| is_spatial(*axis)).map(move |(_, width)| width[at]);
-    Some(side(0).chain(side(1)).collect())
-}
-
-/// A padding attribute with a number for each side.
-fn sides(padding: &[i64], n: usize) -> Option<Vec<i64>> {
-    match padding.len() {
-        len if len == n => Some(padding.to_vec()),
-        len if len * 2 == n => Some(padding.repeat(2)),
-        1 => Some(vec![padding[0]; n]),
-        _ => None,
-    }
+    let n = axes.len();
+    // One value for all sides, one for each axis, or all before and then all after.
+    let own = |side: usize, at: usize| match own.len() {
+        1 => own[0],
+        len if len == n => own[at],
+        _ => own[side * n + at],
+    };
+    let side = |side: usize| axes.iter().enumerate().map(move |(at, &axis)| (side, at, axis));
+    side(0).chain(side(1)).map(|(side, at, axis)| more.get(axis)?.get(side)?.checked_add(own(side, at))).collect()
 }

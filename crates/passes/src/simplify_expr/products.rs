@@ -1,75 +1,18 @@
 //! Rules on convolutions, pools and matrix products.
 
-use super::{Cx, operand};
-use crate::build::{args, sized, value_of};
+use super::{Cx, operand, same_tensor};
+use crate::build::{args, sized};
+use crate::fold_explicit_padding::folded;
 use relayc_ir::{AttrValue, ExprId, Module};
-use relayc_ops::OpDef;
 use relayc_ops::declarations::{
-    AVG_POOL1D, AVG_POOL2D, AVG_POOL3D, AvgPool2dAttrs, BATCH_MATMUL, BatchMatmulAttrs, CONV1D, CONV2D, CONV3D, Conv2dAttrs,
-    DENSE, Layout, MATMUL, MatmulAttrs, PAD, PadAttrs, TRANSPOSE, TransposeAttrs,
+    BATCH_MATMUL, BatchMatmulAttrs, DENSE, MATMUL, MAX_POOL1D, MAX_POOL2D, MAX_POOL3D, MatmulAttrs, TRANSPOSE, TransposeAttrs,
 };
 
-const CONVS: [&OpDef; 3] = [&CONV1D, &CONV2D, &CONV3D];
-const MEANS: [&OpDef; 3] = [&AVG_POOL1D, &AVG_POOL2D, &AVG_POOL3D];
-
-/// `conv(pad(x, 0, p), W, padding=q) == conv(x, W, padding=p+q)`, because a convolution pads with 0. For a mean, `avg_pool(pad(x,
-/// 0, p)) == avg_pool(x, padding=p, count_include_pad=True)`, because the added positions count as elements.
+/// Padding becomes that of the window behind it, where this is exact: a maximum of floats does not see its own padding.
 pub(crate) fn padded(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
-    let mean = cx.passes.calls_any(module, expr, &MEANS);
-    if !mean && !cx.passes.calls_any(module, expr, &CONVS) {
-        return None;
-    }
-    let mut operands = args(module, expr);
-    let pad = *operands.first()?;
-    if !cx.passes.calls(module, pad, &PAD) {
-        return None;
-    }
-    let [data, value] = args(module, pad).try_into().ok()?;
-    let attrs_of_pad = PadAttrs::read(module.call_attrs(pad));
-    let zero = value_of(module, value).is_some_and(|value| !value.any(|x| x != 0.0, |x| x != 0));
-    if !zero || attrs_of_pad.pad_mode != "constant" {
-        return None;
-    }
-    let (layout, own) = if mean {
-        let pool = AvgPool2dAttrs::read(module.call_attrs(expr));
-        if !pool.count_include_pad && pool.padding.iter().any(|&padding| padding != 0) {
-            return None;
-        }
-        (pool.layout, pool.padding)
-    } else {
-        let conv = Conv2dAttrs::read(module.call_attrs(expr));
-        (conv.data_layout, conv.padding)
-    };
-    let padding = AttrValue::ints(&added(&layout, &own, &attrs_of_pad.pad_width)?);
-    operands[0] = data;
-    let mut set = vec![("padding", padding)];
-    if mean {
-        set.push(("count_include_pad", AttrValue::Bool(true)));
-    }
-    cx.with_attrs(module, expr, &operands, &set)
-}
-
-/// The padding of a window with more before and after each axis; `None` where that is not along its axes, or takes away.
-fn added(layout: &str, own: &[i64], more: &[Vec<i64>]) -> Option<Vec<i64>> {
-    let layout = Layout::parse(layout).ok()?;
-    let spatial: Vec<char> = ['D', 'H', 'W'].into_iter().filter(|&letter| layout.axis(letter).is_some()).collect();
-    if spatial.iter().any(|&letter| layout.block(letter) != 1) {
-        return None;
-    }
-    let axes: Vec<usize> = spatial.iter().filter_map(|&letter| layout.axis(letter)).collect();
-    let elsewhere = more.iter().enumerate().any(|(axis, widths)| !axes.contains(&axis) && widths.iter().any(|&n| n != 0));
-    if elsewhere || more.iter().flatten().any(|&width| width < 0) {
-        return None;
-    }
-    let n = axes.len();
-    // One value for all sides, one for each axis, or all before and then all after.
-    let own = |side: usize, at: usize| match own.len() {
-        1 => own[0],
-        len if len == n => own[at],
-        _ => own[side * n + at],
-    };
-    let side = |side: usize| axes.iter().enumerate().map(move |(at, &axis)| (side, at, axis));
-    side(0).chain(side(1)).map(|(side, at, axis)| more.get(axis)?.get(side)?.checked_add(own(side, at))).collect()
+    let is_maximum = cx.passes.calls_any(module, expr, &[&MAX_POOL1D, &MAX_POOL2D, &MAX_POOL3D]);
+    let new = folded(cx.passes, module, expr).filter(|_| !is_maximum)?;
+    same_tensor(module, module.ty(new), module.ty(expr)).then_some(new)
 }
 
 /// Whether an expression swaps the last two axes of its operand, and only those; then the operand.
