@@ -148,25 +148,22 @@ impl Annotate<'_> {
 
     /// Operands with marks where they enter a part, and the compiler of the part: the given one, or that of all operands.
     fn opened(&mut self, module: &mut Module, operands: &[ExprId], target: Option<String>) -> (String, Vec<ExprId>) {
-        let (mut opened, mut ends) = (Vec::new(), Vec::new());
+        // Each operand, and whether it gets a mark.
+        let mut found: Vec<(ExprId, bool)> = Vec::new();
         let mut common: Option<String> = None;
         for &operand in operands {
             let mut own = DEFAULT.to_owned();
             if let Some((inner, compiler)) = begin(module, self.cx, operand) {
-                if compiler == DEFAULT {
-                    ends.push(inner)
-                } else {
-                    opened.push(operand)
-                }
+                found.push(if compiler == DEFAULT { (inner, true) } else { (operand, false) });
                 if let Some((_, compiler)) = end(module, self.cx, inner) {
                     own = compiler;
                 }
             } else if let Some(known) = self.target.get(&operand).cloned() {
                 let is_bare_call = matches!(module.exprs[operand].kind, ExprKind::Call { args, .. } if args.is_empty());
-                ends.push(if is_bare_call { operand } else { marked(module, self.cx, operand, &COMPILER_END, &known) });
+                found.push((if is_bare_call { operand } else { marked(module, self.cx, operand, &COMPILER_END, &known) }, true));
                 own = known;
             } else {
-                ends.push(operand);
+                found.push((operand, true));
             }
             common = Some(match common {
                 None => own,
@@ -176,8 +173,9 @@ impl Annotate<'_> {
         }
         let Some(common) = common else { return (target.unwrap_or_default(), operands.to_vec()) };
         let target = target.unwrap_or(common);
-        for end in ends {
-            opened.push(marked(module, self.cx, end, &COMPILER_BEGIN, &target));
+        let mut opened = Vec::new();
+        for (operand, enters) in found {
+            opened.push(if enters { marked(module, self.cx, operand, &COMPILER_BEGIN, &target) } else { operand });
         }
         (target, opened)
     }
