@@ -111,6 +111,7 @@ fn literal(module: &mut Module, named: ExprId) -> ExprId {
         params.iter().map(|&param| Operand { expr: module.expr(span, ExprKind::Var(param)), span }).collect();
     let args = module.operands(&args);
     let body = module.expr(span, ExprKind::Call { callee: named, args, attrs: None });
-    let func = module.funcs.push(Func { span, params, body, ..func });
+    // What is said of a function is said of the named one.
+    let func = module.funcs.push(Func { span, params, body, attrs: vec![], ..func });
     module.expr(span, ExprKind::Fn(func))
 }
