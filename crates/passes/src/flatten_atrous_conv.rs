@@ -44,7 +44,12 @@ fn flatten(module: &mut Module, cx: &PassCx, to_space: ExprId) -> Option<ExprId>
     let blocks: [i64; 2] = ints_attr(cx, module, to_space, "block_shape")?.try_into().ok()?;
     let plain = [("strides", [1, 1]), ("dilation", [1, 1])];
     let is_plain = plain.iter().all(|(name, ones)| ints_attr(cx, module, conv, name).is_some_and(|found| found == ones));
-    if !is_plain || ints_attr(cx, module, to_batch, "block_shape")? != blocks || !pads_alike(cx, module, conv, to_batch) {
+    let out_layout = str_attr(cx, module, conv, "out_layout").unwrap_or_default();
+    if !is_plain
+        || !["", "NHWC"].contains(&out_layout)
+        || ints_attr(cx, module, to_batch, "block_shape")? != blocks
+        || !pads_alike(cx, module, conv, to_batch)
+    {
         return None;
     }
     let image = shape(module, data)?;

@@ -13,7 +13,7 @@ use super::rewrite::rewrite;
 use super::step::{ArgKind, Param};
 use super::{Pass, PassCx};
 use relayc_ir::{ExprId, ExprKind, FuncId, Module, VarId};
-use relayc_ops::declarations::{DENSE, TRANSPOSE};
+use relayc_ops::declarations::{DENSE, TRANSPOSE, TransposeAttrs};
 use rustc_hash::FxHashSet;
 
 pub(crate) const PASS: Pass = Pass {
@@ -53,6 +53,9 @@ fn run(module: &mut Module, cx: &PassCx) -> bool {
 /// The variable that an expression transposes.
 fn transposed(module: &Module, cx: &PassCx, expr: ExprId) -> Option<VarId> {
     let operand = *args(module, expr).first().filter(|_| cx.calls(module, expr, &TRANSPOSE))?;
+    if TransposeAttrs::read(module.call_attrs(expr)).permutation(2) != [1, 0] {
+        return None;
+    }
     match module.exprs[operand].kind {
         ExprKind::Var(var) => Some(var),
         _ => None,
