@@ -52,7 +52,7 @@ impl Bindings {
 }
 
 /// Whether two types of one value are equal, or both have no dynamic dimension.
-fn say_the_same(types: &Types, a: Ty, b: Ty) -> bool {
+pub(crate) fn say_the_same(types: &Types, a: Ty, b: Ty) -> bool {
     a == b || (!types.has_open(a) && !types.has_open(b))
 }
 

@@ -4,8 +4,9 @@
 //! The operators say how they are treated (`relayc_ops::mixed_precision`). An operand of another float type is cast, once for each type; a cast
 //! back gives the value that was cast. The results of calls differ by roundings, and a function's result may have the narrow type.
 //!
-//! Where two types must agree, values are cast back: what branches and closures return, what a cell holds, what functions and constructors
-//! get, and what a function returns that others mention.
+//! Where two types must agree, values are cast back: what branches and closures return, what a `match` takes apart, what a cell holds, what
+//! functions and constructors get, what a function returns that others mention, and what is declared to have another type
+//! (`bindings.rs`).
 //!
 //! ```text
 //! nn.softmax(nn.dense(%x, %w))
@@ -13,6 +14,7 @@
 //! nn.softmax(cast(nn.dense(cast(%x, dtype="float16"), cast(%w, dtype="float16"), out_dtype="float16"), dtype="float32"))
 //! ```
 
+use super::bindings::say_the_same;
 use super::build::{ExprKey, args, project, set_ty, tuple};
 use super::rewrite::{rewrite, with_children};
 use super::step::{ArgKind, Param};
@@ -20,7 +22,7 @@ use super::{Pass, PassCx, refused};
 use relayc_base::Idx;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::types::{DType, Ty, TyData};
-use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, Module, Root, VarId};
+use relayc_ir::{AttrValue, ExprId, ExprKind, Func, FuncId, Module, Root, VarId};
 use relayc_ops::OpDef;
 use relayc_ops::declarations::{CAST, CLIP, ClipAttrs};
 use relayc_ops::mixed_precision::{Precision, dtype_attr, precision};
@@ -77,6 +79,8 @@ struct Mixed<'a> {
     before: Vec<Option<Ty>>,
     /// The values of variables.
     value_of: FxHashMap<VarId, ExprId>,
+    /// The types that variables are declared with, where those of their values say something else.
+    declared: FxHashMap<VarId, Ty>,
     /// Function literals that are only called, so that their result may have another type.
     called: FxHashSet<ExprId>,
     casts: FxHashMap<(ExprKey, DType), ExprId>,
@@ -110,10 +114,15 @@ impl<'a> Mixed<'a> {
             }
         }
         called.retain(|expr| !flowing.contains(expr));
+        let mut declared: FxHashMap<VarId, Ty> = FxHashMap::default();
+        for (&var, &value) in &value_of {
+            let ty = module.vars[var].checked_ty.or(module.vars[var].ty);
+            declared.extend(ty.filter(|&ty| !say_the_same(&module.types, ty, module.ty(value))).map(|ty| (var, ty)));
+        }
         let free = module.globals.iter_ids().filter(|(id, _)| !mentioned.contains(id));
         let free_results = free.map(|(_, global)| module.funcs[global.func].body).collect();
         let (casts, now, was) = Default::default();
-        Mixed { cx, dtype, before, value_of, called, casts, now, was, free_results }
+        Mixed { cx, dtype, before, value_of, declared, called, casts, now, was, free_results }
     }
 
     /// An operator of which no list says how it is treated.
@@ -136,7 +145,8 @@ impl<'a> Mixed<'a> {
     fn visit(&mut self, module: &mut Module, expr: ExprId) -> Option<ExprId> {
         let new = match module.exprs[expr].kind {
             ExprKind::Var(var) => {
-                let value = self.value_of.get(&var).and_then(|value| self.now.get(value));
+                let value =
+                    self.value_of.get(&var).filter(|_| !self.declared.contains_key(&var)).and_then(|value| self.now.get(value));
                 if let Some(&value) = value {
                     let ty = module.ty(value);
                     set_ty(module, expr, ty);
@@ -154,6 +164,13 @@ impl<'a> Mixed<'a> {
                 set_ty(module, expr, ty.unwrap_or(Ty::ERROR));
                 expr
             }
+            ExprKind::Let { var, value, body } if self.declared.contains_key(&var) => {
+                let value = self.cast_to(module, value, self.declared[&var]);
+                let ty = module.ty(body);
+                let new = with_children(module, expr, &[value, body]);
+                set_ty(module, new, ty);
+                new
+            }
             ExprKind::Let { var, value, body } => {
                 let (of_value, of_body) = (module.ty(value), module.ty(body));
                 (module.vars[var].ty, module.vars[var].checked_ty) = (Some(of_value), Some(of_value));
@@ -166,8 +183,9 @@ impl<'a> Mixed<'a> {
                 (None, ExprKind::Fn(_)) => self.literal_call(module, expr, callee),
                 _ => self.kept(module, expr, 1),
             },
-            ExprKind::If { .. } | ExprKind::Match { .. } => self.kept(module, expr, 1),
-            ExprKind::RefNew(_) | ExprKind::RefWrite { .. } => self.kept(module, expr, 0),
+            ExprKind::If { .. } | ExprKind::Match { .. } | ExprKind::RefNew(_) | ExprKind::RefWrite { .. } => {
+                self.kept(module, expr, 0)
+            }
             ExprKind::Error
             | ExprKind::Const(_)
             | ExprKind::Global(_)
@@ -199,17 +217,21 @@ impl<'a> Mixed<'a> {
         let own = self.before(expr);
         let of = |child: ExprId| self.before(self.was.get(&child).copied().unwrap_or(child));
         let is_branch = matches!(module.exprs[expr].kind, ExprKind::If { .. } | ExprKind::Match { .. });
-        children.iter().map(|&child| if is_branch { own } else { of(child) }).collect()
+        children.iter().enumerate().map(|(at, &child)| if is_branch && at > 0 { own } else { of(child) }).collect()
+    }
+
+    /// The result of a function, which may have another type than before unless another one is declared.
+    fn result(&mut self, module: &mut Module, func: FuncId, may_change: bool) {
+        let Func { body, ret, .. } = module.funcs[func];
+        let before = self.before(self.was.get(&body).copied().unwrap_or(body));
+        match ret.filter(|&ret| !say_the_same(&module.types, ret, before)) {
+            None if may_change => module.funcs[func].ret = Some(module.ty(body)),
+            ret => module.funcs[func].body = self.cast_to(module, body, ret.unwrap_or(before)),
+        }
     }
 
     fn function(&mut self, module: &mut Module, expr: ExprId, func: FuncId) -> ExprId {
-        let body = module.funcs[func].body;
-        if self.called.contains(&expr) {
-            let ret = module.ty(body);
-            module.funcs[func].ret = Some(ret);
-        } else if let TyData::Fn { ret, .. } = *module.types.data(self.before(expr)) {
-            module.funcs[func].body = self.cast_to(module, body, ret);
-        }
+        self.result(module, func, self.called.contains(&expr));
         expr
     }
 
@@ -222,7 +244,10 @@ impl<'a> Mixed<'a> {
             let ty = module.vars[param].checked_ty.or(module.vars[param].ty).unwrap_or(Ty::ERROR);
             children.push(self.cast_to(module, operand, ty));
         }
-        let ty = if self.called.contains(&callee) { module.ty(module.funcs[func].body) } else { self.before(expr) };
+        let ty = match module.funcs[func].ret {
+            Some(ret) if self.called.contains(&callee) => ret,
+            _ => self.before(expr),
+        };
         let new = with_children(module, expr, &children);
         set_ty(module, new, ty);
         new
@@ -351,11 +376,7 @@ impl<'a> Mixed<'a> {
             let func = module.globals[global].func;
             let body = module.funcs[func].body;
             let old = self.was.get(&body).copied().unwrap_or(body);
-            if self.free_results.contains(&old) && !self.cx.args.bool("keep_output") {
-                module.funcs[func].ret = Some(module.ty(body));
-            } else {
-                module.funcs[func].body = self.cast_to(module, body, self.before(old));
-            }
+            self.result(module, func, self.free_results.contains(&old) && !self.cx.args.bool("keep_output"));
         }
     }
 }
