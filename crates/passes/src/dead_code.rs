@@ -13,6 +13,7 @@
 //! %b                               %b
 //! ```
 
+use super::bindings::Bindings;
 use super::effects::{droppable, pure};
 use super::rewrite::{rewrite, rewrite_with};
 use super::step::{ArgKind, Param};
@@ -133,6 +134,7 @@ fn inline_once(module: &mut Module, ignore_impurity: bool) -> bool {
     let roots = module.roots();
     let order = module.post_order(&roots);
     let (uses, pure, captured) = (module.use_counts(&roots), pure(module, &order), captured(module, &order));
+    let bindings = Bindings::of(module, &order);
     let results: FxHashSet<ExprId> = roots.into_iter().collect();
     let mut mentions: FxHashMap<VarId, u32> = FxHashMap::default();
     for &expr in &order {
@@ -146,6 +148,7 @@ fn inline_once(module: &mut Module, ignore_impurity: bool) -> bool {
             && mentions.get(&var) == Some(&1)
             && !captured.contains(&var)
             && (ignore_impurity || pure[value.index()])
+            && bindings.may_go(module, var, value)
         {
             once.insert(var, value);
         }
