@@ -1,13 +1,15 @@
 //! Merges neighbouring parts for one compiler: TVM's `MergeCompilerRegions` (`src/relay/transforms/merge_compiler_regions.cc`).
 //!
 //! Two parts become one only if no value goes from the first to the second by way of a third: the whole must run at once. So a part keeps
-//! the list of those that it depends on by way of others.
+//! the list of those that it depends on by way of others. Nor do they become one in different blocks (`regions.rs`): the second may need
+//! what the first does not see, or not be computed at all.
 //!
 //! ```text
 //! exp(compiler_begin(compiler_end(nn.relu(…))))    →    exp(nn.relu(…))
 //! ```
 
 use super::super::build::args;
+use super::super::regions::{RegionId, Regions};
 use super::super::rewrite::rewrite;
 use super::super::to_basic_block_normal_form::is_for_a_compiler;
 use super::super::{Pass, PassCx, refused};
@@ -15,7 +17,7 @@ use super::annotated::{PartId, Parts};
 use super::{begin, end};
 use relayc_base::Idx;
 use relayc_base::diag::Diagnostic;
-use relayc_ir::{ExprId, ExprKind, FuncId, Module};
+use relayc_ir::{ExprId, FuncId, Module};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(crate) const PASS: Pass = Pass {
@@ -27,6 +29,7 @@ pub(crate) const PASS: Pass = Pass {
 
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let funcs: Vec<FuncId> = module.globals.iter().map(|global| global.func).collect();
+    let regions = Regions::with_lets(module, &module.post_order(&module.roots()));
     let mut inner: FxHashSet<ExprId> = FxHashSet::default();
     for func in funcs {
         if is_for_a_compiler(module, func) {
@@ -34,7 +37,7 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
         }
         let body = module.funcs[func].body;
         let parts = Parts::of(module, cx, body).map_err(|why| refused(&PASS, &why))?;
-        let mut merge = Merge { module, cx, parts, merged: FxHashSet::default(), apart: FxHashMap::default() };
+        let mut merge = Merge { module, cx, regions: &regions, parts, merged: FxHashSet::default(), apart: FxHashMap::default() };
         merge.run(body);
         let parts = merge.parts;
         inner.extend(module.post_order(&[body]).into_iter().filter(|&expr| {
@@ -60,6 +63,7 @@ enum Step {
 struct Merge<'a> {
     module: &'a Module,
     cx: &'a PassCx<'a>,
+    regions: &'a Regions,
     parts: Parts,
     /// The parts that have been merged with those before them.
     merged: FxHashSet<PartId>,
@@ -109,19 +113,23 @@ impl Merge<'_> {
         if self.merged.contains(&part) {
             return;
         }
-        let (mut direct, mut related) = (Vec::new(), Vec::new());
+        let (mut direct, mut others): (Vec<(PartId, ExprId)>, _) = (Vec::new(), Vec::new());
         for (value, before) in self.inputs(expr) {
             match before {
-                Some(before) if !direct.contains(&before) => direct.push(before),
+                Some(before) if direct.iter().all(|(known, _)| *known != before) => direct.push((before, value)),
                 Some(_) => {}
-                None => self.of_branches(value, &mut related),
+                None => others.push(value),
             }
         }
-        related.extend(&direct);
-        let inherited: Vec<PartId> = related.iter().filter_map(|other| self.apart.get(other)).flatten().copied().collect();
-        self.apart.entry(part).or_default().extend(inherited);
-        for before in direct {
-            let same = self.parts.part(before).compiler == self.parts.part(part).compiler;
+        // What comes by way of an expression in no part comes by way of a third.
+        let mut apart = self.parts_below(others);
+        let related = apart.iter().chain(direct.iter().map(|(before, _)| before));
+        let inherited: Vec<PartId> = related.filter_map(|other| self.apart.get(other)).flatten().copied().collect();
+        apart.extend(inherited);
+        self.apart.entry(part).or_default().extend(apart);
+        let region = self.region(expr);
+        for (before, value) in direct {
+            let same = self.parts.part(before).compiler == self.parts.part(part).compiler && self.region(value) == region;
             let apart = self.apart.entry(part).or_default();
             if !same {
                 apart.insert(before);
@@ -137,18 +145,21 @@ impl Merge<'_> {
         self.merged.insert(part);
     }
 
-    /// The parts that the branches of an `if` end with.
-    fn of_branches(&self, expr: ExprId, found: &mut Vec<PartId>) {
-        let mut left = vec![expr];
+    /// Where the value that leaves a part is computed.
+    fn region(&self, end: ExprId) -> RegionId {
+        self.regions.region(args(self.module, end).first().copied().unwrap_or(end))
+    }
+
+    /// The parts that expressions in no part take values from. A part that no value leaves is none.
+    fn parts_below(&self, mut left: Vec<ExprId>) -> FxHashSet<PartId> {
+        let (mut found, mut seen) = (FxHashSet::default(), FxHashSet::default());
         while let Some(expr) = left.pop() {
-            if let ExprKind::If { cond, then_branch, else_branch } = self.module.exprs[expr].kind {
-                for part in [cond, then_branch, else_branch] {
-                    match self.parts.find(part) {
-                        Some(part) => found.push(part),
-                        None => left.push(part),
-                    }
-                }
+            match self.parts.find(expr).filter(|&part| !self.parts.part(part).outputs.is_empty()) {
+                Some(part) => drop(found.insert(part)),
+                None if seen.insert(expr) => self.module.children(expr, &mut left),
+                None => {}
             }
         }
+        found
     }
 }
