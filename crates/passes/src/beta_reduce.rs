@@ -2,7 +2,8 @@
 //!
 //! The rewrite is sound because a `let` computes an argument once, before the body, as the call does. Captured variables mean the
 //! same at the call, because a variable is bound once and never changes. A literal stays if it has attributes (a fused group, a
-//! function for another compiler) or type parameters. A literal without parameters stays if other expressions share its body.
+//! function for another compiler) or type parameters. A literal without parameters stays if other expressions share its body. One whose
+//! body has effects stays if it captures a shared expression: that is computed before the body, whatever comes first in there.
 //!
 //! ```text
 //! (fn (%a: int32) { add(%a, %a) })(%x)    →    let %a = %x;  add(%a, %a)
@@ -10,6 +11,8 @@
 
 use super::bindings::declared;
 use super::build::{args, bind};
+use super::effects::pure;
+use super::regions::Regions;
 use super::{Pass, PassCx};
 use relayc_base::Idx;
 use relayc_ir::{ExprId, ExprKind, FuncId, Module};
@@ -25,9 +28,17 @@ pub(crate) const PASS: Pass = Pass {
 fn run(module: &mut Module, _: &PassCx) -> bool {
     let roots = module.roots();
     let mentions = module.use_counts(&roots);
+    let order = module.post_order(&roots);
+    if !order.iter().any(|&call| literal(module, call, &mentions).is_some()) {
+        return false;
+    }
+    let (pure, capturing) = (pure(module, &order), Regions::of(module, &order).capturing(module, &order));
     let mut any = false;
-    for call in module.post_order(&roots) {
-        if let Some(func) = literal(module, call, &mentions) {
+    for call in order {
+        let ExprKind::Call { callee, .. } = module.exprs[call].kind else { continue };
+        if let Some(func) = literal(module, call, &mentions)
+            && (pure[module.funcs[func].body.index()] || !capturing.contains(&callee))
+        {
             reduce(module, call, func);
             any = true;
         }

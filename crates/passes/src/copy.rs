@@ -1,6 +1,6 @@
 //! Copies of expressions, for passes that put a function's body in more than one place.
 
-use super::build::set_ty;
+use super::build::{ExprKey, set_ty};
 use relayc_ir::{Clause, ExprId, ExprKind, Func, FuncId, Module, Operand, Operands, Pat, PatId, PatKind, VarId};
 use rustc_hash::FxHashMap;
 
@@ -20,13 +20,11 @@ impl Copy {
         copy
     }
 
-    /// As [`Copy::of`], with an expression in the place of each mention of some variables.
-    pub(crate) fn applied(module: &mut Module, given: FxHashMap<VarId, ExprId>, order: &[ExprId]) -> Copy {
+    /// As [`Copy::of`], with an expression in the place of each of some others, and of each mention of some variables.
+    pub(crate) fn applied(module: &mut Module, given: FxHashMap<ExprKey, ExprId>, order: &[ExprId]) -> Copy {
         let mut copy = Copy { exprs: FxHashMap::default(), vars: FxHashMap::default() };
         for &expr in order {
-            if let ExprKind::Var(var) = module.exprs[expr].kind {
-                copy.exprs.extend(given.get(&var).map(|&value| (expr, value)));
-            }
+            copy.exprs.extend(given.get(&ExprKey::of(module, expr)).map(|&value| (expr, value)));
         }
         copy.all(module, order);
         copy

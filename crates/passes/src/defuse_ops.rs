@@ -2,18 +2,24 @@
 //! (`src/relay/transforms/defuse_ops.cc`).
 //!
 //! A parameter becomes the argument itself, as a shared expression. The rewrite is sound because an argument without effects may be
-//! computed wherever it is used; a call with other arguments stays. Each call gets a copy of the body, with variables of its own.
+//! computed wherever it is used; a call with other arguments stays. Each call gets a copy of the body, with variables of its own. A literal
+//! whose body has effects stays if it captures a shared expression, which must be computed once. Types that a parameter or the result
+//! declares stay too (`bindings.rs`).
 //!
 //! ```text
 //! (fn (%p: Tensor[(3), float32], Primitive=1) { exp(add(%p, 1f)) })(%x)    →    exp(add(%x, 1f))
 //! ```
 
 use super::Pass;
-use super::build::args;
+use super::bindings::{Bindings, declared};
+use super::build::{ExprKey, args};
 use super::copy::Copy;
 use super::effects::Pure;
+use super::regions::Regions;
 use super::rewrite::rewrite;
+use relayc_base::Idx;
 use relayc_ir::{ExprId, ExprKind, Module};
+use rustc_hash::FxHashMap;
 
 pub(crate) const PASS: Pass = Pass {
     name: "defuse-ops",
@@ -28,6 +34,8 @@ const MAX_COPIED: usize = 1 << 20;
 pub(crate) fn defuse(module: &mut Module) -> bool {
     let order = module.post_order(&module.roots());
     let mut pure = Pure::of(module, &order);
+    let mut capturing = Regions::of(module, &order).capturing(module, &order);
+    let (bindings, n_vars) = (Bindings::of(module, &order), module.vars.len());
     let mut left = MAX_COPIED;
     rewrite(module, |module, call| {
         let ExprKind::Call { callee, .. } = module.exprs[call].kind else { return None };
@@ -35,12 +43,29 @@ pub(crate) fn defuse(module: &mut Module) -> bool {
         let arguments = args(module, call);
         let of = module.funcs[func].clone();
         pure.learn(module);
-        if of.params.len() != arguments.len() || !pure.are(&arguments) {
+        if !of.type_params.is_empty() || of.params.len() != arguments.len() || !pure.are(&arguments) {
             return None;
         }
         let body: Vec<ExprId> = module.post_order(&[of.body]);
+        if capturing.contains(&callee) && !pure.are(&body) {
+            return None;
+        }
         left = left.checked_sub(body.len())?;
-        let given = of.params.into_iter().zip(arguments).collect();
-        Some(Copy::applied(module, given, &body).expr(of.body))
+        // What the body captured, and the arguments, are around the copies of the literals in it.
+        let is_plain = |&arg: &ExprId| matches!(module.exprs[arg].kind, ExprKind::Var(_) | ExprKind::Const(_));
+        let captures = !arguments.iter().all(is_plain);
+        let mut given = FxHashMap::default();
+        for (param, argument) in of.params.into_iter().zip(arguments) {
+            // How copies of variables are used is not known.
+            let goes = param.index() < n_vars && bindings.may_go(module, param, argument);
+            let argument = if goes { argument } else { declared(module, argument, module.vars[param].ty) };
+            given.insert(ExprKey::Var(param), argument);
+        }
+        let copy = Copy::applied(module, given, &body);
+        let inner = body.iter().filter(|&&expr| matches!(module.exprs[expr].kind, ExprKind::Fn(_)));
+        let inner: Vec<ExprId> =
+            inner.filter(|&expr| captures || capturing.contains(expr)).map(|&expr| copy.expr(expr)).collect();
+        capturing.extend(inner);
+        Some(declared(module, copy.expr(of.body), of.ret))
     })
 }

@@ -138,7 +138,7 @@ impl Fold<'_> {
             }
             ExprKind::If { cond, then_branch, else_branch } => {
                 let holds = value_of(module, cond)?.to_ints().first()? != &0;
-                Some(if holds { then_branch } else { else_branch })
+                self.pure.may_choose(expr).then_some(if holds { then_branch } else { else_branch })
             }
             ExprKind::Call { .. } => self.call(module, expr),
             _ => None,

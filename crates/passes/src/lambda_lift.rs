@@ -3,8 +3,9 @@
 //! A literal without free variables becomes a function. Another one becomes a function of its free variables that returns the literal; it
 //! has the attribute `Closure=1`, and its call makes the closure. Fused groups stay where they are.
 //!
-//! The rewrite is sound because a variable never changes: the value that a closure captures is the value of the argument. A function that
-//! calls itself by the name of its `let` makes itself anew from the same captured values.
+//! The rewrite is sound because a variable never changes: the value that a closure captures is the value of the argument. So is a shared
+//! expression that is computed around the literal. A function that calls itself by the name of its `let` makes itself anew from the same
+//! captured values.
 //!
 //! ```text
 //! let %f = fn (%y: int32) { add(%x, %y) };  %f(1)
@@ -14,9 +15,10 @@
 //! ```
 
 use super::Pass;
-use super::build::typed;
+use super::build::{ExprKey, typed};
 use super::copy::Copy;
 use super::let_list::mention;
+use super::regions::Regions;
 use super::to_basic_block_normal_form::is_for_a_compiler;
 use relayc_base::Span;
 use relayc_ir::types::{Ty, TyData};
@@ -32,6 +34,11 @@ pub(crate) const PASS: Pass = Pass {
 
 fn run(module: &mut Module) -> bool {
     let Root::Globals = module.root else { return false };
+    let order = module.post_order(&module.roots());
+    let regions = Regions::of(module, &order);
+    if regions.join_functions(module, &order) {
+        return false;
+    }
     let mut any = false;
     let mut names = Names { taken: module.globals.iter().map(|global| global.name.clone()).collect(), n: 0 };
     for global in module.globals.ids().collect::<Vec<_>>() {
@@ -51,7 +58,7 @@ fn run(module: &mut Module) -> bool {
             if let ExprKind::Fn(func) = module.exprs[expr].kind
                 && !module.funcs[func].is_primitive()
             {
-                lift(module, expr, func, bound_to.get(&expr).copied(), &mut names);
+                lift(module, &regions, (expr, func), bound_to.get(&expr).copied(), &mut names);
                 any = true;
             }
         }
@@ -86,25 +93,27 @@ impl Names {
 }
 
 /// Replaces a literal, in place, by the name of a function or by a call of one.
-fn lift(module: &mut Module, literal: ExprId, func: FuncId, own_name: Option<VarId>, names: &mut Names) {
-    let body = module.post_order(&[literal]);
-    let (captured, mentions_itself) = free_vars(module, &body, own_name);
-    let type_params = free_type_params(module, func, &body, &captured);
+fn lift(module: &mut Module, regions: &Regions, (literal, func): (ExprId, FuncId), own_name: Option<VarId>, names: &mut Names) {
     let span = module.exprs[literal].span;
+    let (body, nodes) = regions.own_and_captured(module, literal);
+    let (vars, mentions_itself) = free_vars(module, &body, own_name);
+    let order = [&body[..], &nodes].concat();
+    let mut captured: Vec<ExprId> = vars.into_iter().map(|var| mention(module, span, var)).collect();
+    captured.extend(nodes);
+    let params: Vec<VarId> = captured.iter().map(|&expr| captured_param(module, expr)).collect();
+    let type_params = free_type_params(module, func, &body, &params);
     let (name, ty) = (names.fresh(), module.ty(literal));
     // The body follows once it can name the new function.
     let global = module.globals.push(Global { name, func, span });
     let is_closed = captured.is_empty() && type_params.is_empty();
-    let params: Vec<VarId> = captured.iter().map(|&var| captured_param(module, var)).collect();
-    let mut given: FxHashMap<VarId, ExprId> = FxHashMap::default();
-    for (&var, &param) in captured.iter().zip(&params) {
-        given.insert(var, mention(module, span, param));
-    }
+    let inside: Vec<ExprId> = params.iter().map(|&param| mention(module, span, param)).collect();
+    let mut given: FxHashMap<ExprKey, ExprId> =
+        captured.iter().zip(&inside).map(|(&expr, &param)| (ExprKey::of(module, expr), param)).collect();
     if let Some(own_name) = own_name.filter(|_| mentions_itself) {
-        let itself = if is_closed { ExprKind::Global(global) } else { call(module, span, global, &params) };
-        given.insert(own_name, typed(module, span, itself, ty));
+        let itself = if is_closed { ExprKind::Global(global) } else { call(module, span, global, &inside) };
+        given.insert(ExprKey::Var(own_name), typed(module, span, itself, ty));
     }
-    let copy = Copy::applied(module, given, &body).expr(literal);
+    let copy = Copy::applied(module, given, &order).expr(literal);
     let ExprKind::Fn(copied) = module.exprs[copy].kind else { unreachable!("the copy of a literal is a literal") };
     if is_closed {
         module.globals[global].func = copied;
@@ -117,16 +126,21 @@ fn lift(module: &mut Module, literal: ExprId, func: FuncId, own_name: Option<Var
     module.exprs[literal].kind = call(module, span, global, &captured);
 }
 
-fn call(module: &mut Module, span: Span, global: GlobalId, args: &[VarId]) -> ExprKind {
-    let args: Vec<Operand> = args.iter().map(|&var| Operand { expr: mention(module, span, var), span }).collect();
+fn call(module: &mut Module, span: Span, global: GlobalId, args: &[ExprId]) -> ExprKind {
+    let args: Vec<Operand> = args.iter().map(|&expr| Operand { expr, span }).collect();
     let args = module.operands(&args);
     ExprKind::Call { callee: module.expr(span, ExprKind::Global(global)), args, attrs: None }
 }
 
-/// The parameter for a captured variable, with its type.
-fn captured_param(module: &mut Module, var: VarId) -> VarId {
-    let of = module.vars[var].clone();
-    module.var(&of.name, of.checked_ty.or(of.ty), of.span)
+/// The parameter for a captured variable or value, with its type.
+fn captured_param(module: &mut Module, expr: ExprId) -> VarId {
+    let (span, ty) = (module.exprs[expr].span, module.ty(expr));
+    let ty = Some(ty).filter(|&ty| ty != Ty::ERROR);
+    let name = match module.exprs[expr].kind {
+        ExprKind::Var(var) => module.vars[var].name.clone(),
+        _ => "x".into(),
+    };
+    module.var(&name, ty, span)
 }
 
 /// The variables that a literal captures, in the order of mention, and whether it mentions the name of its `let`.

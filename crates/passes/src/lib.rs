@@ -18,6 +18,7 @@ pub mod build;
 mod canonicalise;
 mod canonicalize_cast;
 mod combine_parallel;
+mod constructors;
 mod convert_layout;
 mod copy;
 mod cps;

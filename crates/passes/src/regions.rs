@@ -8,7 +8,7 @@
 use relayc_base::Idx;
 use relayc_base::index_type;
 use relayc_ir::{ExprId, ExprKind, Module};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 index_type! {
     /// A region.
@@ -108,6 +108,81 @@ impl Regions {
         self.inside.get(&expr).map(|first| RegionId::from_usize(first.index() + at))
     }
 
+    /// The region in which a child of an expression is used, by its place among [`Module::children`], if no `let` opens regions.
+    pub(crate) fn of_child(&self, module: &Module, expr: ExprId, at: usize) -> RegionId {
+        let inside = match module.exprs[expr].kind {
+            ExprKind::Fn(_) => self.inside(expr, at),
+            ExprKind::If { .. } | ExprKind::Match { .. } => at.checked_sub(1).and_then(|at| self.inside(expr, at)),
+            _ => None,
+        };
+        inside.unwrap_or(self.region(expr))
+    }
+
+    /// The expressions below a function literal that belong to it, and those that it captures, both in the order of evaluation. What is
+    /// captured is computed around the literal, once. An expression that is newer than the regions belongs to its user.
+    pub(crate) fn own_and_captured(&self, module: &Module, literal: ExprId) -> (Vec<ExprId>, Vec<ExprId>) {
+        let inside = self.inside(literal, 0).unwrap_or(OUTERMOST);
+        let is_around = |expr: ExprId| {
+            let region = self.of.get(expr.index()).copied().flatten().filter(|_| is_computed(module, expr));
+            region.is_some_and(|region| self.common(region, inside) != inside)
+        };
+        let (mut own, mut captured) = (Vec::new(), Vec::new());
+        let mut seen = FxHashSet::default();
+        let mut stack = vec![(literal, false)];
+        let mut children = Vec::new();
+        while let Some((expr, done)) = stack.pop() {
+            if done {
+                own.push(expr);
+            } else if seen.insert(expr) {
+                if is_around(expr) {
+                    captured.push(expr);
+                    continue;
+                }
+                stack.push((expr, true));
+                children.clear();
+                module.evaluated_children(expr, &mut children);
+                stack.extend(children.iter().rev().map(|&child| (child, false)));
+            }
+        }
+        (own, captured)
+    }
+
+    /// Whether functions share an expression that is no mere name or constant.
+    pub(crate) fn join_functions(&self, module: &Module, order: &[ExprId]) -> bool {
+        order.iter().any(|&expr| is_value(module, expr) && self.region(expr) == OUTERMOST)
+    }
+
+    /// The function literals, branches and matches that mention inside what is computed around them, or a function literal from there.
+    pub(crate) fn capturing(&self, module: &Module, order: &[ExprId]) -> FxHashSet<ExprId> {
+        // How far out what is mentioned in a region, and in those inside of it, is computed.
+        let mut least: Vec<u32> = self.nesting.iter().map(|nested| nested.depth).collect();
+        let mut children = Vec::new();
+        for &expr in order {
+            children.clear();
+            module.children(expr, &mut children);
+            for (at, &child) in children.iter().enumerate() {
+                if is_value(module, child) {
+                    let least = &mut least[self.of_child(module, expr, at).index()];
+                    *least = (*least).min(self.nesting[self.region(child).index()].depth);
+                }
+            }
+        }
+        for (region, nested) in self.nesting.iter().enumerate().skip(1).rev() {
+            least[nested.around.index()] = least[nested.around.index()].min(least[region]);
+        }
+        let captures = |&expr: &ExprId| {
+            let n_inside = match module.exprs[expr].kind {
+                ExprKind::Fn(_) => 1,
+                ExprKind::If { .. } => 2,
+                ExprKind::Match { clauses, .. } => clauses.len(),
+                _ => 0,
+            };
+            let mut inside = (0..n_inside).filter_map(|at| self.inside(expr, at));
+            inside.any(|inside| least[inside.index()] < self.nesting[inside.index()].depth)
+        };
+        order.iter().copied().filter(captures).collect()
+    }
+
     /// The region of the root with the number `at`.
     pub(crate) fn of_root(&self, at: usize) -> RegionId {
         RegionId::from_usize(1 + at)
@@ -153,4 +228,16 @@ impl Regions {
         }
         a
     }
+}
+
+/// Whether an expression is more than a name or a constant.
+fn is_value(module: &Module, expr: ExprId) -> bool {
+    let kind = module.exprs[expr].kind;
+    let is_name = matches!(kind, ExprKind::Var(_) | ExprKind::Global(_) | ExprKind::Op(_) | ExprKind::Ctor(_));
+    !is_name && !matches!(kind, ExprKind::Error | ExprKind::Const(_))
+}
+
+/// Whether an expression is computed when it is met: to make a function computes nothing.
+fn is_computed(module: &Module, expr: ExprId) -> bool {
+    is_value(module, expr) && !matches!(module.exprs[expr].kind, ExprKind::Fn(_))
 }

@@ -13,9 +13,10 @@
 
 use super::bindings::Bindings;
 use super::build::{bind, typed};
-use super::regions::{OUTERMOST, RegionId, Regions};
+use super::regions::{RegionId, Regions};
 use super::{ON_REQUEST, Pass};
-use relayc_base::Idx;
+use relayc_base::{Idx, Span};
+use relayc_ir::types::Ty;
 use relayc_ir::{Clause, ExprId, ExprKind, Module, Operand, Operands, Root, VarId};
 use rustc_hash::FxHashMap;
 
@@ -28,17 +29,16 @@ pub(crate) const PASS: Pass = Pass {
     ..Pass::BASE
 };
 
-/// Brings a program in which expressions are shared to A-normal form, for passes that may visit each expression once only.
-pub(crate) fn without_sharing(module: &mut Module) {
+/// Brings a program in which expressions are shared to A-normal form, for passes that may visit each expression once only. Returns
+/// false if functions share an expression.
+pub(crate) fn without_sharing(module: &mut Module) -> bool {
     let roots = module.roots();
     let uses = module.use_counts(&roots);
     let is_shared = |expr: &ExprId| {
         let needs_none = is_atom(module, *expr) && !matches!(module.exprs[*expr].kind, ExprKind::Const(_));
         uses[expr.index()] > 1 && !needs_none
     };
-    if module.post_order(&roots).iter().any(is_shared) {
-        normalise(module);
-    }
+    !module.post_order(&roots).iter().any(is_shared) || normalise(module)
 }
 
 /// Brings all functions to A-normal form.
@@ -46,7 +46,7 @@ fn normalise(module: &mut Module) -> bool {
     let roots = module.roots();
     let order = module.evaluation_order(&roots);
     let regions = Regions::of(module, &module.post_order(&roots));
-    if order.iter().any(|&expr| !is_atom(module, expr) && regions.region(expr) == OUTERMOST) {
+    if regions.join_functions(module, &order) {
         return false;
     }
     let mut names: FxHashMap<ExprId, VarId> = FxHashMap::default();
@@ -141,7 +141,7 @@ impl Normal {
         let value = typed(module, span, kind, ty);
         let var = match self.names.get(&expr) {
             Some(&var) => var,
-            None => self.fresh(module, span),
+            None => self.fresh(module, span, ty),
         };
         self.bind(expr, var, value);
         let mention = typed(module, span, ExprKind::Var(var), ty);
@@ -178,10 +178,13 @@ impl Normal {
     }
 
     /// A new variable; those of one name are told apart when printed.
-    fn fresh(&mut self, module: &mut Module, span: relayc_base::Span) -> VarId {
+    fn fresh(&mut self, module: &mut Module, span: Span, ty: Ty) -> VarId {
         let name = format!("x_{}", self.n_vars);
         self.n_vars += 1;
-        module.var(&name, None, span)
+        let var = module.var(&name, None, span);
+        // Passes that begin with this form ask for the types of variables.
+        module.vars[var].checked_ty = Some(ty).filter(|&ty| ty != Ty::ERROR);
+        var
     }
 
     /// The expression with atoms as operands and normal regions inside.

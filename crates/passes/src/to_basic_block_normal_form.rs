@@ -5,7 +5,8 @@
 //! none is around the others gets a name in the innermost block around all of them. Everything else stays as it is.
 //!
 //! The rewrite is sound because a shared expression is computed once, before its first user, in just that block (`regions.rs`); now the
-//! text says so. A program in which functions share a computed expression stays: neither function could bind it for the other.
+//! text says so. An expression with effects stays where others, which stay too, come before it in the block. A program in which functions
+//! share a computed expression stays: neither function could bind it for the other.
 //!
 //! ```text
 //! %0 = add(%y, %y);                     let %x_0 = add(%y, %y);
@@ -15,7 +16,8 @@
 use super::Pass;
 use super::bindings::Bindings;
 use super::build::{bind, typed};
-use super::regions::{OUTERMOST, RegionId, Regions};
+use super::effects::pure;
+use super::regions::{RegionId, Regions};
 use super::rewrite::with_children;
 use relayc_base::{Idx, Span};
 use relayc_ir::{ExprId, ExprKind, FuncId, Module, Root, VarId};
@@ -32,20 +34,22 @@ fn run(module: &mut Module) -> bool {
     let roots = module.roots();
     let order = module.post_order(&roots);
     let regions = Regions::with_whole_lets(module, &order);
-    let is_shared = |&expr: &ExprId| !is_atom(module, expr) && !is_const(module, expr) && regions.region(expr) == OUTERMOST;
-    if order.iter().any(is_shared) {
+    if regions.join_functions(module, &order) {
         return false;
     }
     let lifted = lifted(module, &regions);
     let var_regions = var_regions(module, &order, &regions);
     let bindings = Bindings::of(module, &order);
-    let done = vec![None; module.exprs.len()];
     let mut form = Form {
         regions,
         lifted,
         var_regions,
         bindings,
-        done,
+        pure: pure(module, &order),
+        uses: module.use_counts(&roots),
+        done: vec![None; module.exprs.len()],
+        n_effects: FxHashMap::default(),
+        n_bound: FxHashMap::default(),
         aliases: FxHashMap::default(),
         lists: FxHashMap::default(),
         n_vars: 0,
@@ -72,10 +76,6 @@ pub(crate) fn is_for_a_compiler(module: &Module, func: FuncId) -> bool {
 fn is_atom(module: &Module, expr: ExprId) -> bool {
     let kind = module.exprs[expr].kind;
     matches!(kind, ExprKind::Error | ExprKind::Var(_) | ExprKind::Global(_) | ExprKind::Op(_) | ExprKind::Ctor(_))
-}
-
-fn is_const(module: &Module, expr: ExprId) -> bool {
-    matches!(module.exprs[expr].kind, ExprKind::Const(_))
 }
 
 /// A step of finding the users of expressions in TVM's order.
@@ -109,14 +109,9 @@ fn lifted(module: &Module, regions: &Regions) -> FxHashSet<ExprId> {
         }
         children.clear();
         module.children(expr, &mut children);
-        let region_of = |at: usize| {
-            let inside = match module.exprs[expr].kind {
-                ExprKind::Fn(_) => regions.inside(expr, at),
-                ExprKind::Let { .. } => regions.inside(expr, 0),
-                ExprKind::If { .. } | ExprKind::Match { .. } if at > 0 => regions.inside(expr, at - 1),
-                _ => None,
-            };
-            inside.unwrap_or(regions.region(expr))
+        let region_of = |at: usize| match module.exprs[expr].kind {
+            ExprKind::Let { .. } => regions.inside(expr, 0).unwrap_or(regions.region(expr)),
+            _ => regions.of_child(module, expr, at),
         };
         // TVM uses the operands of dataflow together, after it visited all of them.
         let is_dataflow = matches!(module.exprs[expr].kind, ExprKind::Call { .. } | ExprKind::Tuple(_) | ExprKind::Proj { .. });
@@ -161,7 +156,10 @@ fn var_regions(module: &Module, order: &[ExprId], regions: &Regions) -> FxHashMa
 enum Work {
     /// Brings an expression to normal form, as the value of a variable if one is given.
     Visit(ExprId, Option<VarId>),
-    Finish(ExprId, Option<VarId>),
+    /// The children of an expression have been visited; so many expressions with effects came before them.
+    Finish(ExprId, Option<VarId>, u64),
+    /// Binds an expression to a variable in the region of its `let`.
+    Bind(ExprId, VarId),
 }
 
 struct Form {
@@ -169,8 +167,15 @@ struct Form {
     lifted: FxHashSet<ExprId>,
     var_regions: FxHashMap<VarId, RegionId>,
     bindings: Bindings,
+    /// By the number of an expression: whether it has no effects, and how often it is mentioned.
+    pure: Vec<bool>,
+    uses: Vec<u32>,
     /// By the number of an expression: what replaces it.
     done: Vec<Option<ExprId>>,
+    /// How many expressions with effects a function or branch has computed so far.
+    n_effects: FxHashMap<RegionId, u64>,
+    /// That number where all effects so far in a region were in its bindings.
+    n_bound: FxHashMap<RegionId, u64>,
     /// What replaces the mentions of a variable, once another is bound to it.
     aliases: FxHashMap<VarId, VarId>,
     /// The bindings of each region, in order.
@@ -185,27 +190,37 @@ impl Form {
         while let Some(next) = work.pop() {
             match next {
                 Work::Visit(expr, var) => self.visit(module, expr, var, &mut work),
-                Work::Finish(expr, var) => self.finish(module, expr, var),
+                Work::Finish(expr, var, n_before) => self.finish(module, expr, var, n_before),
+                Work::Bind(value, var) => {
+                    let now = self.done[value.index()].unwrap_or(value);
+                    self.bind(self.own_region(value, var), var, now);
+                }
             }
         }
         self.close(module, root, Some(self.regions.of_root(at)))
     }
 
     fn visit(&mut self, module: &mut Module, expr: ExprId, var: Option<VarId>, work: &mut Vec<Work>) {
+        let region = self.regions.region(expr);
         if let Some(done) = self.done[expr.index()] {
             if let Some(var) = var {
-                self.push(self.regions.region(expr), var, done);
+                let moves = self.pure[expr.index()] || matches!(module.exprs[done].kind, ExprKind::Var(_));
+                let region = if moves { region } else { self.own_region(expr, var) };
+                self.push(region, var, done);
             }
             return;
         }
-        work.push(Work::Finish(expr, var));
+        let n_before = self.n_effects(region);
+        work.push(Work::Finish(expr, var, n_before));
         match module.exprs[expr].kind {
             ExprKind::Fn(func) if module.funcs[func].is_primitive() => {}
             ExprKind::Let { var, value, body } => {
                 // An annotation that says another type must stay with this name only.
-                let is_alias = matches!(module.exprs[value].kind, ExprKind::Var(_));
-                let plain = !is_alias || self.bindings.may_go(module, var, value);
+                let is_only_name = !matches!(module.exprs[value].kind, ExprKind::Var(_)) && self.uses[value.index()] == 1;
+                let plain = is_only_name || self.bindings.may_go(module, var, value);
+                self.n_bound.extend(self.regions.inside(expr, 0).map(|inside| (inside, n_before)));
                 work.push(Work::Visit(body, None));
+                work.extend((!plain).then_some(Work::Bind(value, var)));
                 work.push(Work::Visit(value, plain.then_some(var)));
             }
             _ => {
@@ -216,7 +231,7 @@ impl Form {
         }
     }
 
-    fn finish(&mut self, module: &mut Module, expr: ExprId, var: Option<VarId>) {
+    fn finish(&mut self, module: &mut Module, expr: ExprId, var: Option<VarId>, n_before: u64) {
         let now = match module.exprs[expr].kind {
             ExprKind::Var(of) => {
                 self.atom(module, expr, of, var);
@@ -228,8 +243,36 @@ impl Form {
                 with_children(module, expr, &new)
             }
         };
-        let is_bound = var.is_some() || self.lifted.contains(&expr) && !is_atom(module, expr);
-        self.done[expr.index()] = Some(if is_bound { self.bound(module, expr, now, var) } else { now });
+        let region = self.regions.region(expr);
+        if !self.pure[expr.index()] {
+            *self.n_effects.entry(self.regions.home(region)).or_default() += 1;
+        }
+        // What moves to the bindings of its region moves before all that is not in them.
+        let moves = self.pure[expr.index()] || n_before == self.n_bound.get(&region).copied().unwrap_or(0);
+        self.done[expr.index()] = Some(match var {
+            Some(var) if !moves => {
+                self.bind(self.own_region(expr, var), var, now);
+                now
+            }
+            None if !moves || !self.lifted.contains(&expr) || is_atom(module, expr) => now,
+            _ => self.bound(module, expr, now, var),
+        });
+    }
+
+    /// The region of the `let` of a variable.
+    fn own_region(&self, value: ExprId, var: VarId) -> RegionId {
+        self.var_regions.get(&var).copied().unwrap_or(self.regions.region(value))
+    }
+
+    /// How many expressions with effects have been computed in the function or branch around a region.
+    fn n_effects(&self, region: RegionId) -> u64 {
+        self.n_effects.get(&self.regions.home(region)).copied().unwrap_or(0)
+    }
+
+    /// Binds the expression whose effects are the last so far.
+    fn bind(&mut self, region: RegionId, var: VarId, value: ExprId) {
+        self.push(region, var, value);
+        self.n_bound.insert(region, self.n_effects(region));
     }
 
     /// A variable, which another may be bound to.
@@ -253,8 +296,14 @@ impl Form {
             self.push(region, var, value);
             now = body;
         }
+        let own = var.map_or(region, |var| self.own_region(expr, var));
         let var = var.unwrap_or_else(|| self.fresh(module, module.exprs[expr].span));
-        self.push(region, var, now);
+        if self.pure[expr.index()] {
+            self.push(region, var, now);
+        } else {
+            self.bind(region, var, now);
+            self.n_bound.insert(own, self.n_effects(own));
+        }
         mention(module, expr, var)
     }
 
@@ -270,12 +319,6 @@ impl Form {
         if unchanged {
             self.lists.remove(&region.expect("a `let` is a region"));
             return expr;
-        }
-        let is_alias = matches!(module.exprs[value].kind, ExprKind::Var(_));
-        if is_alias && !self.bindings.may_go(module, var, value) {
-            let now = self.done[value.index()].unwrap_or(value);
-            let inner = self.close(module, body, region);
-            return with_children(module, expr, &[now, inner]);
         }
         self.close(module, body, region)
     }

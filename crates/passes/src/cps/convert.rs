@@ -15,6 +15,7 @@
 //! ```
 
 use super::super::build::bind;
+use super::super::constructors::changed_ctor;
 use super::super::copy::renamed_pattern;
 use super::super::rewrite::with_children;
 use super::super::step::{ArgKind, Param};
@@ -39,11 +40,17 @@ pub(crate) const PASS: Pass = Pass {
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let name = cx.args.word("function");
     let found = module.find_global(name).ok_or_else(|| refused(&PASS, &format!("there is no function `@{name}`")))?;
-    without_sharing(module);
+    if !without_sharing(module) {
+        return Err(refused(&PASS, "functions share an expression"));
+    }
     let order = module.post_order(&module.roots());
     let is_group = |&expr: &ExprId| matches!(module.exprs[expr].kind, ExprKind::Fn(func) if module.funcs[func].is_primitive());
     if order.iter().any(is_group) {
         return Err(refused(&PASS, "it has fused groups"));
+    }
+    let answer = fresh_type_param(module, "answer");
+    if let Some(name) = changed_ctor(module, &order, |types, ty| cps_ty(types, ty, answer)) {
+        return Err(refused(&PASS, &format!("the fields of the constructor `{name}` have no place for continuations")));
     }
     let mut twins = Twins { of: FxHashMap::default(), pending: vec![] };
     let func = converted(module, &module.funcs[module.globals[found].func].clone(), &mut twins);
@@ -178,9 +185,11 @@ impl Convert<'_> {
         new
     }
 
-    /// `fn (%arg) { … }`, whose body is a new block.
-    fn continuation(&mut self, module: &mut Module, span: Span) -> (ExprId, BlockId, VarId) {
-        let arg = module.var("arg", None, span);
+    /// `fn (%arg) { … }`, whose body is a new block and whose argument has the continued form of a type.
+    fn continuation(&mut self, module: &mut Module, span: Span, ty: Ty) -> (ExprId, BlockId, VarId) {
+        // Branches may give values of narrower types.
+        let ty = Some(cps_ty(&mut module.types, ty, self.answer)).filter(|&ty| ty != Ty::ERROR);
+        let arg = module.var("arg", ty, span);
         let block = self.block();
         let body = module.expr(span, ExprKind::Var(arg));
         let (type_params, attrs) = (vec![], vec![]);
@@ -244,7 +253,7 @@ impl Convert<'_> {
             }
             ExprKind::If { cond: on, .. } | ExprKind::Match { scrutinee: on, .. } => {
                 // What follows comes first, so that both branches may call it.
-                let (func, rest, arg) = self.continuation(module, span);
+                let (func, rest, arg) = self.continuation(module, span, module.ty(expr));
                 let join = module.var("f", None, span);
                 self.blocks[here.index()].bindings.push((join, func));
                 steps.extend([Step::Branch(expr, join, rest, arg), Step::Eval(on)]);
@@ -298,7 +307,7 @@ impl Convert<'_> {
         let is_direct = module.called_op(expr).is_some() || module.called_ctor(expr).is_some();
         match module.exprs[expr].kind {
             ExprKind::Call { .. } if !is_direct => {
-                let (func, rest, arg) = self.continuation(module, span);
+                let (func, rest, arg) = self.continuation(module, span, module.ty(expr));
                 let args: Vec<Operand> = children[1..].iter().copied().chain([func]).map(|expr| Operand { expr, span }).collect();
                 let args = module.operands(&args);
                 let call = module.expr(span, ExprKind::Call { callee: children[0], args, attrs: None });

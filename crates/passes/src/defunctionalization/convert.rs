@@ -1,8 +1,9 @@
 //! Converts functions, each for the types at its calls.
 
+use super::super::build::{ExprKey, args};
 use super::super::copy::{Copy, renamed_pattern};
 use super::super::lambda_lift;
-use super::super::let_list::mention;
+use super::super::let_list::{LetList, mention};
 use super::super::rewrite::with_children;
 use super::Stop;
 use super::encode::{Encodings, fresh};
@@ -10,6 +11,9 @@ use relayc_base::Span;
 use relayc_ir::types::{Ty, TyData};
 use relayc_ir::{Clause, ExprId, ExprKind, Func, FuncId, Global, GlobalId, Module, Operand, VarId};
 use rustc_hash::FxHashMap;
+
+/// How many copies of functions a program may get: one that calls itself with larger types needs more.
+const MAX_COPIES: usize = 1 << 10;
 
 /// What type parameters are.
 type Subst = FxHashMap<Ty, Ty>;
@@ -50,6 +54,7 @@ impl Program {
     fn function(&mut self, module: &mut Module, func: FuncId, subst: &Subst) -> Result<FuncId, Stop> {
         let func = module.funcs[func].clone();
         let order = module.post_order(&[func.body]);
+        let subst = &with_literals(module, subst.clone(), &order);
         let mut body = Body { subst, vars: FxHashMap::default(), names: FxHashMap::default(), done: FxHashMap::default() };
         for &expr in &order {
             if let ExprKind::Let { var, value, .. } = module.exprs[expr].kind {
@@ -104,7 +109,8 @@ impl Program {
                 let params = func.params.iter().map(|&param| self.var(module, body, param)).collect();
                 let ret = func.ret.map(|ret| self.ty(module, body.subst, ret));
                 let inner = self.value(module, body, func.body, ret)?;
-                let new = module.funcs.push(Func { params, ret, body: inner, ..func });
+                let type_params = func.type_params.iter().copied().filter(|param| !body.subst.contains_key(param)).collect();
+                let new = module.funcs.push(Func { type_params, params, ret, body: inner, ..func });
                 module.expr(span, ExprKind::Fn(new))
             }
             ExprKind::Let { var, value, body: rest } => {
@@ -176,11 +182,17 @@ impl Program {
                 let encoded = self.encodings.ty(module, ty);
                 let apply = self.encodings.apply(encoded).ok_or("a value that is called has no known type")?;
                 let apply = module.expr(span, ExprKind::Global(apply));
-                let mut args = vec![self.value(module, body, callee, None)?];
+                let called = self.value(module, body, callee, None)?;
+                // A callee is computed after the arguments, and an argument after those before it.
+                let mut list = LetList::default();
+                let mut args = vec![called];
                 for (at, &arg) in children[1..].iter().enumerate() {
-                    args.push(self.value(module, body, arg, formal.get(at).copied())?);
+                    let arg = self.value(module, body, arg, formal.get(at).copied())?;
+                    let goes_first = !is_named(module, called) && !is_named(module, arg);
+                    args.push(if goes_first { list.push(module, arg) } else { arg });
                 }
-                return Ok(applied(module, span, apply, &args));
+                let call = applied(module, span, apply, &args);
+                return Ok(list.around(module, call));
             }
         };
         let mut new = vec![new_callee];
@@ -212,6 +224,9 @@ impl Program {
         let types = types.ok_or_else(|| format!("the types at a call of `@{}` are not known", module.globals[global].name))?;
         if let Some(&known) = self.copies.get(&(global, types.clone())) {
             return Ok(known);
+        }
+        if self.copies.len() >= MAX_COPIES {
+            return Err(format!("`@{}` is called with too many types", module.globals[global].name));
         }
         let of = module.globals[global].clone();
         let name = fresh(|name| module.find_global(name).is_none(), &format!("{}_", of.name));
@@ -274,17 +289,21 @@ impl Program {
             applied(module, span, ctor, &fields)
         };
         let fields: Vec<VarId> = captured.iter().map(|&var| copied_var(module, var)).collect();
-        let mut given: FxHashMap<VarId, ExprId> = FxHashMap::default();
+        let mut given: FxHashMap<ExprKey, ExprId> = FxHashMap::default();
         for (&var, &field) in captured.iter().zip(&fields) {
-            given.insert(var, mention(module, span, field));
+            given.insert(ExprKey::Var(var), mention(module, span, field));
         }
         if let Some(name) = name.filter(|_| mentions_itself) {
-            given.insert(name, build(module, &fields));
+            given.insert(ExprKey::Var(name), build(module, &fields));
         }
         let callee = Copy::applied(module, given, &order).expr(literal);
         self.encodings.clause(module, encoded, ctor, &fields, callee);
         Ok(build(module, &captured))
     }
+}
+
+fn is_named(module: &Module, expr: ExprId) -> bool {
+    matches!(module.exprs[expr].kind, ExprKind::Var(_) | ExprKind::Const(_))
 }
 
 fn declared(module: &Module, var: VarId) -> Option<Ty> {
@@ -299,6 +318,21 @@ fn copied_var(module: &mut Module, var: VarId) -> VarId {
 /// A type with types for type parameters.
 fn instance(module: &mut Module, subst: &Subst, ty: Ty) -> Ty {
     module.types.rewrite(ty, |_, ty| subst.get(&ty).copied())
+}
+
+/// What type parameters are, with those of the function literals that are called where they stand, outer ones first.
+fn with_literals(module: &mut Module, mut subst: Subst, order: &[ExprId]) -> Subst {
+    for &call in order.iter().rev() {
+        if let ExprKind::Call { callee, .. } = module.exprs[call].kind
+            && let ExprKind::Fn(func) = module.exprs[callee].kind
+        {
+            let Func { params, type_params, ret, .. } = module.funcs[func].clone();
+            let tys: Vec<Ty> = params.into_iter().filter_map(|param| declared(module, param)).collect();
+            let found = matched(module, &subst, &type_params, &tys, &args(module, call), (ret, call));
+            subst.extend(found);
+        }
+    }
+    subst
 }
 
 /// What type parameters are at a call, from the types of its operands and of its result.

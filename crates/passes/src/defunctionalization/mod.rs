@@ -42,7 +42,9 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let found = module.find_global(name).ok_or_else(|| refused(&PASS, &format!("there is no function `@{name}`")))?;
     let func = module.globals[found].func;
     check(module, func).map_err(|why| refused(&PASS, &why))?;
-    without_sharing(module);
+    if !without_sharing(module) {
+        return Err(refused(&PASS, "functions share an expression"));
+    }
     let mut program = Program::default();
     let new = program.converted(module, func).map_err(|why| refused(&PASS, &why))?;
     program.finish(module);

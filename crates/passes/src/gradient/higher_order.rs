@@ -19,12 +19,13 @@
 //! ```
 
 use super::super::build::{args, set_ty, typed};
+use super::super::constructors::changed_ctor;
 use super::super::copy::renamed_pattern;
 use super::super::let_list::{LetList, mention};
 use super::super::rewrite::with_children;
 use super::super::step::{ArgKind, Param};
 use super::super::to_a_normal_form::without_sharing;
-use super::super::{Pass, PassCx};
+use super::super::{Pass, PassCx, refused};
 use super::{Stop, field, of_operands, op, pair, ref_new, ref_read, ref_write, result_ty, stopped};
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
@@ -47,7 +48,9 @@ pub(crate) const PASS: Pass = Pass {
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let name = cx.args.word("function");
     let found = module.find_global(name).ok_or_else(|| stopped(&PASS, &format!("there is no function `@{name}`")))?;
-    without_sharing(module);
+    if !without_sharing(module) {
+        return Err(refused(&PASS, "functions share an expression"));
+    }
     let mut reverse = Reverse { cx, vars: FxHashMap::default(), globals: FxHashMap::default(), pending: vec![] };
     reverse.entry(module, module.globals[found].func).map_err(|why| stopped(&PASS, &why))?;
     Ok(true)
@@ -197,6 +200,9 @@ impl Reverse<'_> {
         contexts.insert(func.body, bp);
         let params: Vec<VarId> = func.params.iter().map(|&param| self.var(module, param)).chain([bp]).collect();
         let order = module.post_order(&[func.body]);
+        if let Some(name) = changed_ctor(module, &order, reverse_ty) {
+            return Err(format!("the fields of the constructor `{name}` have no place for gradients"));
+        }
         spread(module, &order, &mut contexts);
         let mut done: FxHashMap<ExprId, ExprId> = FxHashMap::default();
         for expr in order {

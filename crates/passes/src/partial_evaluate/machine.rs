@@ -1,6 +1,6 @@
 //! The evaluator: a list of steps to take, a stack of values, and blocks of bindings that are being written.
 
-use super::super::build::{args, bind, value_of};
+use super::super::build::{ExprKey, args as operands, bind, value_of};
 use super::super::copy::{Copy, renamed_pattern};
 use super::super::{PassCx, lambda_lift};
 use super::operators::{compute, matches};
@@ -22,6 +22,8 @@ enum Step {
     /// Evaluates the value of a `let`, which a function is named by.
     EvalFor(ExprId, VarId),
     Bind(VarId),
+    /// Gives the last value the type that is declared for the value of an expression.
+    Declare(Ty, ExprId),
     /// The children of an expression have been evaluated.
     Finish(ExprId),
     /// The condition or the scrutinee has been evaluated.
@@ -144,6 +146,11 @@ impl<'a> Machine<'a> {
                 let value = self.pop();
                 self.frame.vars.insert(var, value);
             }
+            Step::Declare(ty, expr) => {
+                let value = self.pop();
+                let value = self.declared(module, value, (ty, module.ty(expr)));
+                self.values.push(value);
+            }
             Step::Finish(expr) => self.finish(module, expr),
             Step::Branch(expr) => self.branch(module, expr),
             Step::Begin(vars) => {
@@ -174,7 +181,8 @@ impl<'a> Machine<'a> {
                 let Some(Known::Closure(closure)) = callee.known.clone() else { unreachable!("a function is a closure") };
                 let args: Vec<Value> = params.into_iter().map(|param| self.frame.vars[&param].clone()).collect();
                 let less = self.less(closure.func, &args).expect("a body is written where it may be entered");
-                self.enter(module, &closure, closure.subst.clone(), less, callee, args);
+                self.enter(module, &closure, closure.subst.clone(), less, callee);
+                self.frame.vars.extend(module.funcs[closure.func].params.iter().copied().zip(args));
             }
             Step::FinishFunc(closure, func, name) => {
                 let body = self.block();
@@ -232,7 +240,10 @@ impl<'a> Machine<'a> {
             }
             ExprKind::Fn(func) => self.literal(module, expr, func, name),
             ExprKind::Let { var, value, body } => {
-                self.steps.extend([Step::Eval(body), Step::Bind(var), Step::EvalFor(value, var)]);
+                self.steps.extend([Step::Eval(body), Step::Bind(var)]);
+                let is_literal = matches!(module.exprs[value].kind, ExprKind::Fn(_));
+                self.steps.extend(declared_ty(module, var).filter(|_| !is_literal).map(|ty| Step::Declare(ty, value)));
+                self.steps.push(Step::EvalFor(value, var));
             }
             ExprKind::If { cond: on, .. } | ExprKind::Match { scrutinee: on, .. } => {
                 self.steps.extend([Step::Branch(expr), Step::Eval(on)]);
@@ -318,7 +329,10 @@ impl<'a> Machine<'a> {
         match callee.known.clone() {
             Some(Known::Closure(closure)) => self.apply(module, expr, &closure, callee, args),
             Some(Known::Op(op)) => match compute(self.cx, module, span, op, &args, attrs) {
-                Some(outputs) => self.put(module, span, outputs),
+                Some(outputs) => {
+                    self.put(module, span, outputs);
+                    self.steps.push(Step::Declare(module.ty(expr), expr));
+                }
                 None => {
                     let new = call(module, span, callee.dynamic, &dynamic, attrs);
                     self.unknown(module, new);
@@ -353,7 +367,27 @@ impl<'a> Machine<'a> {
             return;
         };
         let subst = self.instance(module, expr, closure);
-        self.enter(module, closure, subst, less, callee, args);
+        self.enter(module, closure, subst, less, callee);
+        let func = module.funcs[closure.func].clone();
+        let given = operands(module, expr);
+        for ((param, arg), given) in func.params.into_iter().zip(args).zip(given) {
+            let ty = declared_ty(module, param).unwrap_or(Ty::ERROR);
+            let arg = self.declared(module, arg, (ty, module.ty(given)));
+            self.frame.vars.insert(param, arg);
+        }
+        let body = self.steps.pop().expect("a function has a body");
+        self.steps.extend(func.ret.map(|ret| Step::Declare(ret, func.body)));
+        self.steps.push(body);
+    }
+
+    /// A value with a declared type: bound to a variable of that type, if it or the type of the value has dynamic dimensions. Of those
+    /// more may be known here, and values that were of one type must stay so.
+    fn declared(&mut self, module: &mut Module, value: Value, (ty, own): (Ty, Ty)) -> Value {
+        let is_open = module.types.has_open(ty) || module.types.has_open(own);
+        let Some(ty) = Some(ty).filter(|_| is_open).and_then(|ty| self.meaning(module, ty)) else { return value };
+        let var = module.var("x", Some(ty), module.exprs[value.dynamic].span);
+        let dynamic = self.push_as(module, var, value.dynamic);
+        Value { dynamic, ..value }
     }
 
     /// What the type parameters of a function are at a call. Its body is written outside of it, where they have no meaning.
@@ -364,8 +398,8 @@ impl<'a> Machine<'a> {
         }
         let mut subst = (*closure.subst).clone();
         subst.extend(func.type_params.iter().map(|&param| (param, None)));
-        let formal = func.params.iter().map(|&param| module.vars[param].checked_ty.or(module.vars[param].ty));
-        let actual = args(module, expr).into_iter().map(|arg| module.ty(arg));
+        let formal = func.params.iter().map(|&param| declared_ty(module, param));
+        let actual = operands(module, expr).into_iter().map(|arg| module.ty(arg));
         let mut left: Vec<(Ty, Ty)> = formal.zip(actual).filter_map(|(formal, actual)| Some((formal?, actual))).collect();
         left.extend(func.ret.map(|ret| (ret, module.ty(expr))));
         while let Some((formal, actual)) = left.pop() {
@@ -386,13 +420,13 @@ impl<'a> Machine<'a> {
         Rc::new(subst)
     }
 
-    fn enter(&mut self, module: &Module, closure: &Closure, subst: Rc<Subst>, less: Fuel, callee: Value, args: Vec<Value>) {
+    /// Begins a call of a function; its parameters are to be bound.
+    fn enter(&mut self, module: &Module, closure: &Closure, subst: Rc<Subst>, less: Fuel, callee: Value) {
         self.entered += 1;
         let func = closure.func;
         let before = self.fuel.insert(func, less);
         let mut vars: FxHashMap<VarId, Value> = closure.captured.iter().cloned().collect();
         vars.extend(closure.name.map(|name| (name, callee)));
-        vars.extend(module.funcs[func].params.iter().copied().zip(args));
         let outer = std::mem::replace(&mut self.frame, Frame { vars, subst });
         self.steps.extend([Step::Leave(Box::new(outer), func, before), Step::Eval(module.funcs[func].body)]);
     }
@@ -427,9 +461,10 @@ impl<'a> Machine<'a> {
 
     /// A function literal as it is, with what it captures.
     fn unevaluated(&mut self, module: &mut Module, expr: ExprId, closure: &Rc<Closure>, new_name: VarId) {
-        let mut given: FxHashMap<VarId, ExprId> = closure.captured.iter().map(|(var, value)| (*var, value.dynamic)).collect();
+        let captured = closure.captured.iter().map(|(var, value)| (ExprKey::Var(*var), value.dynamic));
+        let mut given: FxHashMap<ExprKey, ExprId> = captured.collect();
         if let Some(name) = closure.name {
-            given.insert(name, module.expr(module.exprs[expr].span, ExprKind::Var(new_name)));
+            given.insert(ExprKey::Var(name), module.expr(module.exprs[expr].span, ExprKind::Var(new_name)));
         }
         let body = module.post_order(&[expr]);
         let copy = Copy::applied(module, given, &body).expr(expr);
@@ -463,7 +498,7 @@ impl<'a> Machine<'a> {
     /// A variable of the new program, with its type if that has a meaning there.
     fn copied(&self, module: &mut Module, var: VarId) -> VarId {
         let of = module.vars[var].clone();
-        let ty = of.checked_ty.or(of.ty).and_then(|ty| self.meaning(module, ty));
+        let ty = declared_ty(module, var).and_then(|ty| self.meaning(module, ty));
         module.var(&of.name, ty, of.span)
     }
 
@@ -574,4 +609,8 @@ impl<'a> Machine<'a> {
 fn call(module: &mut Module, span: Span, callee: ExprId, args: &[Operand], attrs: Option<AttrsId>) -> ExprId {
     let args = module.operands(args);
     module.expr(span, ExprKind::Call { callee, args, attrs })
+}
+
+fn declared_ty(module: &Module, var: VarId) -> Option<Ty> {
+    module.vars[var].checked_ty.or(module.vars[var].ty)
 }

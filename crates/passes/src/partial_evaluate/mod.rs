@@ -33,7 +33,9 @@ pub(crate) const PASS: Pass = Pass {
 
 fn run(module: &mut Module, cx: &PassCx) -> bool {
     let Root::Globals = module.root else { return false };
-    without_sharing(module);
+    if !without_sharing(module) {
+        return false;
+    }
     let funcs: Vec<FuncId> = module.globals.iter().map(|global| global.func).collect();
     let mut machine = Machine::new(cx);
     let mut bodies: Vec<(FuncId, ExprId)> = Vec::new();
