@@ -124,7 +124,9 @@ fn optimized(py: Python<'_>, module: &Module, passes: Vec<String>, level: u8, en
 /// RelayError.
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
-#[pyo3(signature = (module, form, *, function=None, around=None, depth=viz::DEPTH, weights=false, fold=true, width=viz::WIDTH as i64, title="-"))]
+#[pyo3(signature = (
+    module, form, *, function=None, around=None, depth=viz::DEPTH, weights=false, fold=true, width=viz::WIDTH as i64, title="-"
+))]
 fn draw(
     py: Python<'_>,
     module: &Module,

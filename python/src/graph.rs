@@ -13,8 +13,9 @@ use relayc_exchange::graph_json::{self, Graph};
 use relayc_ir::tensor::Tensor;
 use relayc_weights::Named;
 
-/// The graph as JSON, and its constants by the names of their nodes, which share memory with the module. Errors: RelayError for a program that the graph executor cannot
-/// run.
+/// The graph as JSON, and its constants by the names of their nodes, which share memory with the module.
+///
+/// Errors: RelayError for a program that the graph executor cannot run.
 #[pyfunction]
 pub(crate) fn graph_of<'py>(py: Python<'py>, module: &Module, entry: &str, level: u8) -> PyResult<(String, Bound<'py, PyDict>)> {
     let mut program = module.program.clone();
