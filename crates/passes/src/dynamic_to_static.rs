@@ -29,8 +29,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(crate) const PASS: Pass = Pass {
     name: "dynamic-to-static",
-    doc: "Writes operators whose shapes are known operands with attributes, and folds constants. The results of functions that no other one \
-          mentions get the types that follow.",
+    doc: "Writes operators whose shapes are known operands with attributes, and folds constants. The results of functions that no \
+          other one mentions get the types that follow.",
     run,
     ..Pass::BASE
 };

@@ -1,8 +1,8 @@
 //! Which variables a program in A-normal form still needs at each `let`.
 //!
-//! Rules of TVM: `src/relay/backend/liveness_analysis.h`. A variable lives as long as something that runs later reads it. Behind the binding
-//! of an `if` or a `match` those live that any of its branches needs where it begins. Function literals read the variables they capture.
-//! An `if` or a `match` that is no value of a `let`, which TVM refuses, reads whatever its branches read.
+//! Rules of TVM: `src/relay/backend/liveness_analysis.h`. A variable lives as long as something that runs later reads it. Behind the
+//! binding of an `if` or a `match` those live that any of its branches needs where it begins. Function literals read the variables
+//! they capture. An `if` or a `match` that is no value of a `let`, which TVM refuses, reads whatever its branches read.
 
 use super::lambda_lift::bound_by;
 use relayc_ir::{ExprId, ExprKind, Module, VarId};

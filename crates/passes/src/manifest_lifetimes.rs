@@ -1,8 +1,9 @@
 //! Writes where variables die: TVM's `ManifestLifetimes` (`src/relay/backend/vm/manifest_lifetimes.cc`).
 //!
-//! `memory.kill(%x)` stands behind the last binding that reads `%x`; a variable that only one branch reads dies in that branch. Variables
-//! that name another one go first. The rewrite is sound because nothing that runs later reads the variable. Here, where nothing frees memory
-//! by hand, `memory.kill` of tensors runs and does nothing; that of functions, cells and data is for TVM's virtual machine only.
+//! `memory.kill(%x)` stands behind the last binding that reads `%x`; a variable that only one branch reads dies in that branch.
+//! Variables that name another one go first. The rewrite is sound because nothing that runs later reads the variable. Here, where
+//! nothing frees memory by hand, `memory.kill` of tensors runs and does nothing; that of functions, cells and data is for TVM's
+//! virtual machine only.
 //!
 //! ```text
 //! let %y = add(%x, %x);  %y    →    let %y = add(%x, %x);  let %_0 = memory.kill(%x);  %y

@@ -5,10 +5,10 @@
 //! A branch is such an operator with the elementwise operators behind it, each the only call of the one before. Branches of one operand
 //! that fit each other become one: level by level, as far as the operators of all branches are the same.
 //!
-//! The rewrite is sound because every output channel is a sum of its own, and an elementwise operator computes each element of its own: the
-//! types say at each level that the combined tensor is those of the branches side by side. All branches are computed in one region. What they
-//! read besides the common operand has no effects and is in scope where the first of them is computed. No operand may depend on a branch of
-//! its own group (see [`without_cycles`]).
+//! The rewrite is sound because every output channel is a sum of its own, and an elementwise operator computes each element of its
+//! own: the types say at each level that the combined tensor is those of the branches side by side. All branches are computed in
+//! one region. What they read besides the common operand has no effects and is in scope where the first of them is computed. No
+//! operand may depend on a branch of its own group (see [`without_cycles`]).
 //!
 //! ```text
 //! nn.relu(nn.conv2d(%x, %v));  nn.relu(nn.conv2d(%x, %w))
