@@ -132,7 +132,8 @@ def resnet(relayc_command: str, rounds: int = 5) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "net.relay").write_text(str(module))
         relayc.save_params(f"{folder}/net.params", module.params)
-        command = [os.path.abspath(relayc_command), "bench", "net.relay", "--params", "net.params", "--fill", "rand", "--threads", "1", "--json"]
+        command = [os.path.abspath(relayc_command), "bench", "net.relay", "--params", "net.params"]
+        command += ["--fill", "rand", "--threads", "1", "--json"]
         found = []
         for _ in range(rounds):
             run = subprocess.run([*command, "--seconds", "3"], cwd=folder, check=True, capture_output=True, text=True)
