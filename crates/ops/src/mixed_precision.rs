@@ -140,3 +140,20 @@ pub fn dtype_attr(type_key: &str) -> Option<&'static str> {
     }
     WITH_OUT_DTYPE.contains(&type_key).then_some("out_dtype")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table;
+
+    #[test]
+    fn lists_name_operators() {
+        let defs = table().defs();
+        let mut names = [ALWAYS, FOLLOW, NEVER].concat();
+        names.retain(|name| defs.iter().all(|def| def.name != *name));
+        assert_eq!(names, Vec::<&str>::new());
+        let mut types = WITH_OUT_DTYPE.to_vec();
+        types.retain(|key| defs.iter().filter_map(|def| def.attrs).all(|schema| schema.type_key != *key));
+        assert_eq!(types, Vec::<&str>::new());
+    }
+}

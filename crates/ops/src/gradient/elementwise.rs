@@ -15,9 +15,9 @@ pub(super) const GRADIENTS: &[(&str, Gradient)] = &[
     ("sinh", |cx| times(cx, "cosh")),
     ("exp", |cx| times(cx, "exp")),
     ("acos", acos),
-    ("acosh", |cx| over_root(cx, |cx, ones, square| cx.binary("subtract", square, ones))),
-    ("asin", |cx| over_root(cx, |cx, ones, square| cx.binary("subtract", ones, square))),
-    ("asinh", |cx| over_root(cx, |cx, ones, square| cx.binary("add", ones, square))),
+    ("acosh", |cx| over(cx, |cx, ones, square| root(cx, "subtract", square, ones))),
+    ("asin", |cx| over(cx, |cx, ones, square| root(cx, "subtract", ones, square))),
+    ("asinh", |cx| over(cx, |cx, ones, square| root(cx, "add", ones, square))),
     ("atan", |cx| over(cx, |cx, ones, square| cx.binary("add", ones, square))),
     ("atanh", |cx| over(cx, |cx, ones, square| cx.binary("subtract", ones, square))),
     ("sqrt", sqrt),
@@ -95,8 +95,7 @@ fn acos(cx: &mut GradCx) -> Rule {
     let ones = cx.ones_like(x);
     let minus = cx.unary("negative", ones);
     let square = cx.mul(x, x);
-    let rest = cx.binary("subtract", ones, square);
-    let root = cx.unary("sqrt", rest);
+    let root = root(cx, "subtract", ones, square);
     let derivative = cx.div(minus, root);
     Some(vec![cx.mul(cx.grad, derivative)])
 }
@@ -111,15 +110,10 @@ fn over(cx: &mut GradCx, d: fn(&mut GradCx, ExprId, ExprId) -> ExprId) -> Rule {
     Some(vec![cx.div(scaled, by)])
 }
 
-/// `g / sqrt(d(1, x^2))`.
-fn over_root(cx: &mut GradCx, d: fn(&mut GradCx, ExprId, ExprId) -> ExprId) -> Rule {
-    let x = cx.args[0];
-    let ones = cx.ones_like(x);
-    let scaled = cx.mul(cx.grad, ones);
-    let square = cx.mul(x, x);
-    let rest = d(cx, ones, square);
-    let root = cx.unary("sqrt", rest);
-    Some(vec![cx.div(scaled, root)])
+/// The root of a sum or of a difference.
+fn root(cx: &mut GradCx, of: &str, lhs: ExprId, rhs: ExprId) -> ExprId {
+    let square = cx.binary(of, lhs, rhs);
+    cx.unary("sqrt", square)
 }
 
 /// `g * 0.5 * x^-0.5`.

@@ -96,6 +96,15 @@ impl Asked<'_> {
         Some(attrs)
     }
 
+    /// The attributes, with `axis` where it is at hand.
+    fn with_axis(&self) -> Option<Vec<AttrValue>> {
+        if self.new.is_none() {
+            return Some(self.attrs.to_vec());
+        }
+        let axis = self.moved(self.axis("axis")?)?;
+        self.with(&[("axis", AttrValue::int(axis))])
+    }
+
     fn answer(&self, inputs: Vec<String>, outputs: Vec<String>) -> Option<Layouts> {
         Some(Layouts { inputs, outputs, attrs: self.attrs.to_vec() })
     }
@@ -143,6 +152,14 @@ fn like(old: &str, old_like: &str, new_like: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table;
+
+    #[test]
+    fn rules_are_of_operators() {
+        let names = of_conv::RULES.iter().chain(of_shape::RULES).map(|(name, _)| *name);
+        let unknown = names.filter(|name| table().defs().iter().all(|def| def.name != *name));
+        assert_eq!(unknown.collect::<Vec<_>>(), Vec::<&str>::new());
+    }
 
     #[test]
     fn a_bias_follows_its_data() {

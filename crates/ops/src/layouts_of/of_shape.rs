@@ -38,8 +38,7 @@ fn join(asked: &Asked, n: usize) -> Option<Layouts> {
     if let Some(new) = asked.new {
         let new = new.get(..n)?;
         if new.iter().all(|layout| *layout == new[0]) {
-            let attrs = asked.with(&[("axis", AttrValue::int(asked.moved(axis)?))])?;
-            return Some(Layouts { inputs: new.to_vec(), outputs: vec![new[0].clone()], attrs });
+            return Some(Layouts { inputs: new.to_vec(), outputs: vec![new[0].clone()], attrs: asked.with_axis()? });
         }
     }
     let layout = asked.old.get(..n)?.iter().flatten().next()?.clone();
@@ -58,13 +57,7 @@ fn qnn_concatenate(asked: &Asked) -> Option<Layouts> {
 
 fn requantize(asked: &Asked) -> Option<Layouts> {
     let layout = asked.first()?;
-    let attrs = match asked.new {
-        Some(_) => {
-            let axis = asked.axis("axis")?;
-            asked.with(&[("axis", AttrValue::int(asked.moved(axis)?))])?
-        }
-        None => asked.attrs.to_vec(),
-    };
+    let attrs = asked.with_axis()?;
     with_channels(asked, Layouts { inputs: vec![layout.clone()], outputs: vec![layout], attrs }, 4)
 }
 
@@ -83,13 +76,7 @@ fn pad(asked: &Asked) -> Option<Layouts> {
 /// The layout of the first operand, with its `axis` there; the other operands, and results after the first, are lists of channels.
 fn by_channels(asked: &Asked, n_outputs: usize) -> Option<Layouts> {
     let layout = asked.first()?;
-    let attrs = match asked.new {
-        Some(_) => {
-            let axis = asked.axis("axis")?;
-            asked.with(&[("axis", AttrValue::int(asked.moved(axis)?))])?
-        }
-        None => asked.attrs.to_vec(),
-    };
+    let attrs = asked.with_axis()?;
     let mut inputs = vec![layout.clone()];
     inputs.resize(asked.old.len(), "C".to_owned());
     let mut outputs = vec![layout];
@@ -195,11 +182,7 @@ fn split(asked: &Asked) -> Option<Layouts> {
     let layout = asked.first()?;
     let pieces = asked.attr("indices_or_sections")?;
     let n = pieces.as_list().map(|list| list.len() as i64 + 1).or_else(|| pieces.as_int())?;
-    let axis = asked.axis("axis")?;
-    let attrs = match asked.new {
-        Some(_) => asked.with(&[("axis", AttrValue::int(asked.moved(axis)?))])?,
-        None => asked.attrs.to_vec(),
-    };
+    let attrs = asked.with_axis()?;
     let n = usize::try_from(n).ok().filter(|&n| n <= MAX_PIECES)?;
     Some(Layouts { inputs: vec![layout.clone()], outputs: vec![layout; n], attrs })
 }
@@ -219,11 +202,7 @@ fn slice_like(asked: &Asked) -> Option<Layouts> {
 
 fn topk(asked: &Asked) -> Option<Layouts> {
     let layout = asked.first()?;
-    let axis = asked.axis("axis")?;
-    let attrs = match asked.new {
-        Some(_) => asked.with(&[("axis", AttrValue::int(asked.moved(axis)?))])?,
-        None => asked.attrs.to_vec(),
-    };
+    let attrs = asked.with_axis()?;
     let n = if asked.text("ret_type").as_deref() == Some("both") { 2 } else { 1 };
     Some(Layouts { inputs: vec![layout.clone()], outputs: vec![layout; n], attrs })
 }
