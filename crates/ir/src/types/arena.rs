@@ -2,7 +2,7 @@
 
 use super::{DType, Dim, Symbols};
 use indexmap::IndexSet;
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 /// The largest number of tensors in a value that is taken apart. Types such as a tuple of a tuple of … can have exponentially
 /// many.
@@ -55,11 +55,19 @@ pub enum TyData {
     Hole(HoleId),
 }
 
+/// What is known of a type without a walk through it.
+#[derive(Clone, Copy, Debug)]
+struct Facts {
+    has_hole: bool,
+    has_param: bool,
+    is_tuple_of_tensors: bool,
+}
+
 /// Holds every type of a module once.
 #[derive(Clone, Debug)]
 pub struct Types {
     set: IndexSet<TyData, FxBuildHasher>,
-    has_hole: Vec<bool>,
+    facts: Vec<Facts>,
     pub symbols: Symbols,
     /// Holes that stand in annotations; a solver knows them from the start.
     n_written_holes: u32,
@@ -67,7 +75,7 @@ pub struct Types {
 
 impl Types {
     pub fn new() -> Types {
-        let mut types = Types { set: IndexSet::default(), has_hole: vec![], symbols: Symbols::default(), n_written_holes: 0 };
+        let mut types = Types { set: IndexSet::default(), facts: vec![], symbols: Symbols::default(), n_written_holes: 0 };
         types.intern(TyData::Error);
         types.intern(TyData::Tuple(Box::new([])));
         types
@@ -79,28 +87,34 @@ impl Types {
     }
 
     pub fn intern(&mut self, data: TyData) -> Ty {
-        let has_hole = match &data {
-            TyData::Error | TyData::Tensor { .. } | TyData::Param { .. } => false,
-            TyData::Hole(_) => true,
-            TyData::Tuple(fields) => self.any_hole(fields),
-            TyData::Fn { params, ret, .. } => self.any_hole(params) || self.has_hole(*ret),
-            TyData::Ref(of) => self.has_hole(*of),
-            TyData::Adt { args, .. } => self.any_hole(args),
-        };
         let (index, new) = self.set.insert_full(data);
+        let ty = Ty(u32::try_from(index).expect("fewer than 2^32 types"));
         if new {
-            self.has_hole.push(has_hole);
+            let (data, mut children) = (self.data(ty), Vec::new());
+            self.children(ty, &mut children);
+            let facts = Facts {
+                has_hole: matches!(data, TyData::Hole(_)) || children.iter().any(|&child| self.has_hole(child)),
+                has_param: matches!(data, TyData::Param { .. }) || children.iter().any(|&child| self.has_param(child)),
+                is_tuple_of_tensors: matches!(data, TyData::Tuple(_))
+                    && children.iter().all(|&child| self.as_tensor(child).is_some()),
+            };
+            self.facts.push(facts);
         }
-        Ty(u32::try_from(index).expect("fewer than 2^32 types"))
-    }
-
-    fn any_hole(&self, types: &[Ty]) -> bool {
-        types.iter().any(|&ty| self.has_hole(ty))
+        ty
     }
 
     /// Whether the type contains a hole, bound or not.
     pub fn has_hole(&self, ty: Ty) -> bool {
-        self.has_hole[ty.index()]
+        self.facts[ty.index()].has_hole
+    }
+
+    /// Whether the type contains a type parameter, be it one of a function type inside.
+    pub fn has_param(&self, ty: Ty) -> bool {
+        self.facts[ty.index()].has_param
+    }
+
+    pub fn is_tuple_of_tensors(&self, ty: Ty) -> bool {
+        self.facts[ty.index()].is_tuple_of_tensors
     }
 
     pub fn data(&self, ty: Ty) -> &TyData {
@@ -152,15 +166,20 @@ impl Types {
 
     /// Whether the type is within [`MAX_DEPTH`] and [`MAX_LEAVES`], so that its values may be taken apart.
     pub fn is_shallow(&self, ty: Ty) -> bool {
+        self.shallow_parts(ty).is_some()
+    }
+
+    /// How many parts a type has that is shallow, each counted as often as it occurs.
+    pub fn shallow_parts(&self, ty: Ty) -> Option<usize> {
         let (mut n_seen, mut stack) = (0, vec![(ty, 0)]);
         while let Some((ty, depth)) = stack.pop() {
             n_seen += 1;
             if n_seen + stack.len() > 2 * MAX_LEAVES || depth > MAX_DEPTH {
-                return false;
+                return None;
             }
             stack.extend(self.as_tuple(ty).unwrap_or_default().iter().map(|&field| (field, depth + 1)));
         }
-        true
+        Some(n_seen)
     }
 
     /// Whether a type has a dynamic dimension.
@@ -208,7 +227,7 @@ impl Types {
     }
 
     /// The same type with other direct children, in the order of [`Types::children`].
-    pub(crate) fn with_children(&mut self, ty: Ty, children: &[Ty]) -> Ty {
+    pub fn with_children(&mut self, ty: Ty, children: &[Ty]) -> Ty {
         let data = match self.data(ty) {
             TyData::Error | TyData::Tensor { .. } | TyData::Param { .. } | TyData::Hole(_) => return ty,
             TyData::Tuple(_) => TyData::Tuple(children.into()),
@@ -222,33 +241,41 @@ impl Types {
         self.intern(data)
     }
 
-    /// Rebuilds a type bottom-up: `leaf` returns the replacement of a type, or `None` to descend.
-    pub fn rewrite(&mut self, root: Ty, mut leaf: impl FnMut(&mut Types, Ty) -> Option<Ty>) -> Ty {
-        let mut done: rustc_hash::FxHashMap<Ty, Ty> = Default::default();
+    /// The parts of a type, each once, those inside first and itself last; without the parts that are known and what is inside of them.
+    pub fn parts(&self, root: Ty, is_known: impl Fn(Ty) -> bool) -> Vec<Ty> {
+        let (mut parts, mut seen) = (Vec::new(), FxHashSet::default());
         let mut stack = vec![(root, false)];
         let mut children = Vec::new();
         while let Some((ty, visited)) = stack.pop() {
-            if done.contains_key(&ty) {
-                continue;
-            }
-            if !visited {
-                if let Some(new) = leaf(self, ty) {
-                    done.insert(ty, new);
-                    continue;
-                }
-                stack.push((ty, true));
-            }
-            children.clear();
-            self.children(ty, &mut children);
             if visited {
-                let new: Vec<Ty> = children.iter().map(|child| done[child]).collect();
-                let new = self.with_children(ty, &new);
-                done.insert(ty, new);
-            } else {
+                parts.push(ty);
+            } else if !is_known(ty) && seen.insert(ty) {
+                stack.push((ty, true));
+                children.clear();
+                self.children(ty, &mut children);
                 stack.extend(children.iter().map(|&child| (child, false)));
             }
         }
+        parts
+    }
+
+    /// Rebuilds a type bottom-up: `f` gets a part and what its children became, and returns what it becomes; `None` puts the new children
+    /// into it. `done` says what parts became, so that types that share parts cost each part once.
+    pub fn map(&mut self, root: Ty, done: &mut FxHashMap<Ty, Ty>, mut f: impl FnMut(&mut Types, Ty, &[Ty]) -> Option<Ty>) -> Ty {
+        let mut children = Vec::new();
+        for ty in self.parts(root, |ty| done.contains_key(&ty)) {
+            children.clear();
+            self.children(ty, &mut children);
+            children.iter_mut().for_each(|child| *child = done[&*child]);
+            let new = f(self, ty, &children).unwrap_or_else(|| self.with_children(ty, &children));
+            done.insert(ty, new);
+        }
         done[&root]
+    }
+
+    /// Rebuilds a type with other leaves: `leaf` returns the replacement of a part without children, or `None` to keep it.
+    pub fn rewrite(&mut self, root: Ty, mut leaf: impl FnMut(&mut Types, Ty) -> Option<Ty>) -> Ty {
+        self.map(root, &mut FxHashMap::default(), |types, ty, _| leaf(types, ty))
     }
 }
 
