@@ -10,6 +10,7 @@ use relayc_base::text::nearest;
 use relayc_ir::types::{DType, Dim, Ty, TyData, Types};
 use relayc_ir::{AttrValue, ExprId, ExprKind, Operand, VarId};
 use relayc_ops::rel::{Fault, FaultSubject, Place};
+use rustc_hash::FxHashSet;
 
 /// Limit of messages with suggestions: nobody reads more, and trying takes time.
 const MAX_REPAIRED: usize = 50;
@@ -546,7 +547,11 @@ fn numbers(fault: &Fault, types: &Types, args: &[Ty]) -> Vec<i64> {
 /// Whether two types can be unified; holes match anything.
 pub(super) fn compatible(types: &Types, a: Ty, b: Ty) -> bool {
     let mut pairs = vec![(a, b)];
+    let mut seen: FxHashSet<(Ty, Ty)> = FxHashSet::default();
     while let Some((a, b)) = pairs.pop() {
+        if a == b || !seen.insert((a, b)) {
+            continue;
+        }
         let same = match (types.data(a), types.data(b)) {
             (TyData::Hole(_) | TyData::Error, _) | (_, TyData::Hole(_) | TyData::Error) => continue,
             (TyData::Tensor { shape: s, dtype: d }, TyData::Tensor { shape: t, dtype: e }) => {
