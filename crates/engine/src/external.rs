@@ -16,7 +16,7 @@ use relayc_interp::{self as interp, Interp};
 use relayc_ir::print::{self, Options};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, Ty, Types};
-use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, GlobalId, Module};
+use relayc_ir::{AttrValue, COMPILER, ExprId, ExprKind, FuncId, GlobalId, Module};
 use relayc_ops as ops;
 use relayc_passes::unbind_params;
 use relayc_sys::{self as sys, Ended};
@@ -32,9 +32,6 @@ pub struct Compiler {
     /// The command and its first arguments.
     pub command: Vec<String>,
 }
-
-/// The attribute that names a function's compiler.
-const COMPILER: &str = "Compiler";
 
 /// The attribute that numbers the functions of outside compilers.
 const NUMBER: &str = "relayc.external";

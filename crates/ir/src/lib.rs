@@ -22,8 +22,8 @@ mod wrap;
 pub use attrs::{AttrSchema, AttrValue, Field, Kind, OpId, OpTable};
 pub use ids::{AdtId, AttrsId, ConstId, CtorId, ExprId, FuncId, GlobalId, PatId, VarId};
 pub use module::{
-    Adt, AttrNames, Attrs, Clause, Clauses, ConstNote, Ctor, Expr, ExprKind, Func, Global, Module, OUTPUT_NAMES, Operand,
-    Operands, PRIMITIVE, Pat, PatKind, Pats, Root, are_output_names,
+    Adt, AttrNames, Attrs, COMPILER, Clause, Clauses, ConstNote, Ctor, Expr, ExprKind, Func, Global, Module, OUTPUT_NAMES,
+    Operand, Operands, PRIMITIVE, Pat, PatKind, Pats, Root, are_output_names,
 };
 pub use object::{Object, ObjectId};
 pub use visit::Seen;

@@ -116,6 +116,9 @@ pub struct Func {
 /// The attribute that marks a function as one fused group.
 pub const PRIMITIVE: &str = "Primitive";
 
+/// The attribute of a function that names the compiler it is for.
+pub const COMPILER: &str = "Compiler";
+
 /// The attribute that names the tensors of a function's result, as importers of TVM call it.
 pub const OUTPUT_NAMES: &str = "output_tensor_names";
 

@@ -5,6 +5,7 @@
 
 use crate::build::{value_of, widened};
 use crate::regions::Regions;
+use crate::to_basic_block_normal_form::is_for_a_compiler;
 use relayc_base::Idx;
 use relayc_ir::types::Ty;
 use relayc_ir::{ExprId, ExprKind, Module};
@@ -110,7 +111,7 @@ impl Graph {
             let edge = match module.exprs[expr].kind {
                 ExprKind::Call { .. } if is_op => Some(call_edge(module, ops, expr, child, class)),
                 ExprKind::Tuple(_) => is_tensor(module, module.ty(child)).then_some(Class::Injective),
-                ExprKind::Proj { .. } => is_tuple_of_tensors(module, module.ty(child)).then_some(Class::Injective),
+                ExprKind::Proj { .. } => module.types.is_tuple_of_tensors(module.ty(child)).then_some(Class::Injective),
                 _ => None,
             };
             match edge.filter(|_| here) {
@@ -132,7 +133,7 @@ fn class(module: &Module, ops: &Table, expr: ExprId) -> (Class, bool) {
     match module.exprs[expr].kind {
         ExprKind::Tuple(_) => (Class::Tuple, false),
         ExprKind::Proj { tuple, .. } => {
-            let plain = is_tuple_of_tensors(module, module.ty(tuple));
+            let plain = module.types.is_tuple_of_tensors(module.ty(tuple));
             (if plain { Class::Injective } else { Class::Opaque }, false)
         }
         _ => match module.called_op(expr) {
@@ -169,24 +170,16 @@ pub(crate) fn is_tensor(module: &Module, ty: Ty) -> bool {
     module.types.as_tensor(ty).is_some()
 }
 
-pub(crate) fn is_tuple_of_tensors(module: &Module, ty: Ty) -> bool {
-    module.types.as_tuple(ty).is_some_and(|fields| fields.iter().all(|&field| is_tensor(module, field)))
-}
-
 /// Whether a tensor has a static shape; of a tuple, whether all its tensors have one.
 pub(crate) fn is_static(module: &Module, ty: Ty) -> bool {
     let known = |ty: Ty| module.types.as_tensor(ty).is_some_and(|(shape, _)| shape.iter().all(|dim| dim.value().is_some()));
     known(ty) || module.types.as_tuple(ty).is_some_and(|fields| fields.iter().all(|&field| known(field)))
 }
 
-/// The attribute of functions for another compiler.
-pub(crate) const COMPILER: &str = "Compiler";
-
 /// Whether fusion skips the inside of a function, because it is a fused group or for another compiler.
 pub(crate) fn is_closed(module: &Module, expr: ExprId) -> bool {
     let ExprKind::Fn(func) = module.exprs[expr].kind else { return false };
-    let func = &module.funcs[func];
-    func.is_primitive() || func.attrs.iter().any(|(name, _)| &**name == COMPILER)
+    module.funcs[func].is_primitive() || is_for_a_compiler(module, func)
 }
 
 /// The children that fusion looks at.

@@ -25,7 +25,7 @@ mod graph;
 mod partition;
 
 pub use explain::{Edge, explain};
-pub(super) use graph::{COMPILER, is_closed, is_static, is_tensor, is_tuple_of_tensors};
+pub(super) use graph::{is_closed, is_static, is_tensor};
 
 use super::build::{ExprKey, set_ty, typed, value_of};
 use super::effects::pure;

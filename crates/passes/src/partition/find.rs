@@ -2,8 +2,9 @@
 
 use super::DataDependent;
 use crate::build::ExprKey;
-use crate::fuse_ops::{COMPILER, is_closed, is_static, is_tensor, is_tuple_of_tensors};
+use crate::fuse_ops::{is_closed, is_static, is_tensor};
 use crate::regions::{OUTERMOST, RegionId, Regions};
+use crate::to_basic_block_normal_form::is_for_a_compiler;
 use relayc_base::Idx;
 use relayc_ir::types::Ty;
 use relayc_ir::{ExprId, ExprKind, Module};
@@ -202,7 +203,7 @@ impl Finder<'_> {
                     ExprKind::Op(_) => self.is_computed(expr),
                     // A group that several calls share stays where all see it.
                     ExprKind::Fn(func) => {
-                        let ours = module.funcs[func].attrs.iter().all(|(name, _)| &**name != COMPILER);
+                        let ours = !is_for_a_compiler(module, func);
                         is_closed(module, callee) && ours && self.uses[callee.index()] == 1
                     }
                     _ => false,
@@ -296,5 +297,5 @@ fn is_value(module: &Module, expr: ExprId) -> bool {
 
 /// Whether it is a tensor or a tuple of tensors.
 fn is_data(module: &Module, ty: Ty) -> bool {
-    is_tensor(module, ty) || is_tuple_of_tensors(module, ty)
+    is_tensor(module, ty) || module.types.is_tuple_of_tensors(ty)
 }

@@ -24,13 +24,12 @@
 mod find;
 
 use super::build::{ExprKey, set_ty, typed};
-use super::fuse_ops::COMPILER;
 use super::rewrite::substitute;
 use super::{ON_REQUEST, Pass};
 use find::{Subgraph, Subgraphs};
 use relayc_base::{Idx, Span};
 use relayc_ir::types::Ty;
-use relayc_ir::{AttrValue, ExprId, ExprKind, Func, FuncId, Module, Operand, Operands, VarId};
+use relayc_ir::{AttrValue, COMPILER, ExprId, ExprKind, Func, FuncId, Module, Operand, Operands, VarId};
 use relayc_ops::Table;
 use rustc_hash::FxHashMap;
 
