@@ -11,6 +11,7 @@ use relayc_check::infer;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{Solver, Ty};
 use relayc_ir::{ExprKind, Module, Root, verify};
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
 /// Callbacks between passes.
@@ -104,8 +105,9 @@ fn check(module: &mut Module, pass: &Pass, types_before: &[(Cow<'static, str>, V
     if let Some(violation) = verify::well_formed(module).first() {
         return Err(broken(pass.name, &format!("{violation:?}")));
     }
+    let known: FxHashMap<&str, &[Ty]> = types_before.iter().map(|(name, tys)| (&**name, &**tys)).collect();
     for (name, after) in types_of(module) {
-        let Some((_, before)) = types_before.iter().find(|(known, _)| *known == name) else { continue };
+        let Some(&before) = known.get(&*name) else { continue };
         // A dimension that was open may have become known.
         let mut solver = Solver::with_written(&module.types);
         let mut same = |(&before, &after): (&Ty, &Ty)| {
