@@ -185,7 +185,7 @@ fn free_type_params(module: &Module, func: FuncId, body: &[ExprId], captured: &[
     let mut found = Vec::new();
     let mut seen: FxHashSet<Ty> = FxHashSet::default();
     while let Some(ty) = tys.pop() {
-        if !seen.insert(ty) {
+        if !module.types.has_param(ty) || !seen.insert(ty) {
             continue;
         }
         match module.types.data(ty) {

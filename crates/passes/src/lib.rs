@@ -48,6 +48,7 @@ mod lambda_lift;
 mod let_list;
 mod liveness;
 mod manifest_lifetimes;
+mod names;
 mod partial_evaluate;
 mod partition;
 mod pipeline;
@@ -81,7 +82,7 @@ pub use pipeline::{Observer, Settings, broken, run};
 pub use step::{Arg, ArgKind, Args, Param, Step, unknown_pass};
 
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_ir::Module;
+use relayc_ir::{GlobalId, Module};
 
 /// A pass, as `relayc passes` shows it.
 #[derive(Debug)]
@@ -233,6 +234,11 @@ impl Pass {
     pub fn summary(&self) -> &'static str {
         self.doc.split_once(". ").map_or(self.doc, |(first, _)| first).trim_end_matches('.')
     }
+}
+
+/// The function of a name that a pass was given. Errors: E0743.
+pub(crate) fn function(module: &Module, pass: &Pass, name: &str) -> Result<GlobalId, Box<Diagnostic>> {
+    module.find_global(name).ok_or_else(|| refused(pass, &format!("there is no function `@{name}`")))
 }
 
 /// The error for a program that a pass cannot rewrite.

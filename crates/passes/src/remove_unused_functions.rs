@@ -8,7 +8,7 @@
 
 use super::dead_code::keep_globals;
 use super::step::{ArgKind, Param};
-use super::{Pass, PassCx, refused};
+use super::{Pass, PassCx, function};
 use relayc_base::diag::Diagnostic;
 use relayc_ir::Module;
 
@@ -27,7 +27,7 @@ pub(crate) const PASS: Pass = Pass {
 };
 
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
-    let find = |name: &str| module.find_global(name).ok_or_else(|| refused(&PASS, &format!("there is no function `@{name}`")));
+    let find = |name: &str| function(module, &PASS, name);
     let entries: Result<Vec<_>, _> = cx.args.words("entries").into_iter().map(find).collect();
     Ok(keep_globals(module, entries?))
 }

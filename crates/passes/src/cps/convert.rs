@@ -17,11 +17,12 @@
 use super::super::build::bind;
 use super::super::constructors::changed_ctor;
 use super::super::copy::renamed_pattern;
+use super::super::names::Names;
 use super::super::rewrite::with_children;
 use super::super::step::{ArgKind, Param};
 use super::super::to_a_normal_form::without_sharing;
-use super::super::{Pass, PassCx, refused};
-use super::fresh_type_param;
+use super::super::{Pass, PassCx, function, refused};
+use super::{TypeParams, fresh_type_params};
 use relayc_base::diag::Diagnostic;
 use relayc_base::{Idx, Span, index_type};
 use relayc_ir::types::{Ty, TyData, Types};
@@ -38,8 +39,7 @@ pub(crate) const PASS: Pass = Pass {
 };
 
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
-    let name = cx.args.word("function");
-    let found = module.find_global(name).ok_or_else(|| refused(&PASS, &format!("there is no function `@{name}`")))?;
+    let found = function(module, &PASS, cx.args.word("function"))?;
     if !without_sharing(module) {
         return Err(refused(&PASS, "functions share an expression"));
     }
@@ -48,11 +48,13 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     if order.iter().any(is_group) {
         return Err(refused(&PASS, "it has fused groups"));
     }
-    let answer = fresh_type_param(module, "answer");
-    if let Some(name) = changed_ctor(module, &order, |types, ty| cps_ty(types, ty, answer)) {
+    let (names, mut type_params) = (Names::of_globals(module), fresh_type_params(module));
+    let answer = type_params.fresh(module, "answer");
+    let mut tys = FxHashMap::default();
+    if let Some(name) = changed_ctor(module, &order, |types, ty| cps_ty(types, &mut tys, ty, answer)) {
         return Err(refused(&PASS, &format!("the fields of the constructor `{name}` have no place for continuations")));
     }
-    let mut twins = Twins { of: FxHashMap::default(), pending: vec![] };
+    let mut twins = Twins { names, type_params, of: FxHashMap::default(), pending: vec![] };
     let func = converted(module, &module.funcs[module.globals[found].func].clone(), &mut twins);
     // Those that call the function call its twin, which is made of the function as it was.
     while let Some((global, twin)) = twins.pending.pop() {
@@ -65,6 +67,9 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
 
 /// The twins of global functions.
 struct Twins {
+    names: Names,
+    /// The types of answers.
+    type_params: TypeParams,
     of: FxHashMap<GlobalId, GlobalId>,
     /// Those without a body yet.
     pending: Vec<(GlobalId, GlobalId)>,
@@ -76,9 +81,8 @@ impl Twins {
             return twin;
         }
         let of = module.globals[global].clone();
-        let mut names = (0..).map(|n| if n == 0 { format!("{}_cps", of.name) } else { format!("{}_cps{n}", of.name) });
-        let name = names.find(|name| module.find_global(name).is_none()).expect("some number is free");
-        let twin = module.globals.push(Global { name: name.into(), ..of });
+        let name = self.names.free(&format!("{}_cps", of.name), "");
+        let twin = module.globals.push(Global { name, ..of });
         self.of.insert(global, twin);
         self.pending.push((global, twin));
         twin
@@ -86,20 +90,22 @@ impl Twins {
 }
 
 /// The type of a value whose functions take continuations.
-fn cps_ty(types: &mut Types, ty: Ty, answer: Ty) -> Ty {
-    types.rewrite(ty, |types, ty| {
-        let TyData::Fn { type_params, params, ret } = types.data(ty).clone() else { return None };
-        let mut params: Vec<Ty> = params.iter().map(|&param| cps_ty(types, param, answer)).collect();
-        let ret = cps_ty(types, ret, answer);
-        params.push(types.func(&[ret], answer));
-        Some(types.intern(TyData::Fn { type_params, params: params.into(), ret: answer }))
+fn cps_ty(types: &mut Types, done: &mut FxHashMap<Ty, Ty>, ty: Ty, answer: Ty) -> Ty {
+    types.map(ty, done, |types, ty, children| {
+        let TyData::Fn { type_params, .. } = types.data(ty) else { return None };
+        let type_params = type_params.clone();
+        let (ret, params) = children.split_last()?;
+        let continuation = types.func(&[*ret], answer);
+        let params = params.iter().copied().chain([continuation]).collect();
+        Some(types.intern(TyData::Fn { type_params, params, ret: answer }))
     })
 }
 
 /// A global function in continuation-passing style.
 fn converted(module: &mut Module, func: &Func, twins: &mut Twins) -> FuncId {
-    let answer = fresh_type_param(module, "answer");
-    let mut convert = Convert { twins, answer, vars: FxHashMap::default(), blocks: vec![], jobs: vec![], bodies: vec![] };
+    let answer = twins.type_params.fresh(module, "answer");
+    let (tys, vars) = (FxHashMap::default(), FxHashMap::default());
+    let mut convert = Convert { twins, answer, tys, vars, blocks: vec![], jobs: vec![], bodies: vec![] };
     let new = convert.function(module, func);
     module.funcs[new].type_params.push(answer);
     convert.run(module);
@@ -147,6 +153,8 @@ enum Step {
 struct Convert<'a> {
     twins: &'a mut Twins,
     answer: Ty,
+    /// The types of values whose functions take continuations.
+    tys: FxHashMap<Ty, Ty>,
     vars: FxHashMap<VarId, VarId>,
     blocks: Vec<Block>,
     jobs: Vec<Job>,
@@ -165,7 +173,7 @@ impl Convert<'_> {
             return known;
         }
         let of = module.vars[var].clone();
-        let ty = of.checked_ty.or(of.ty).map(|ty| cps_ty(&mut module.types, ty, self.answer));
+        let ty = of.checked_ty.or(of.ty).map(|ty| cps_ty(&mut module.types, &mut self.tys, ty, self.answer));
         let new = module.var(&of.name, ty, of.span);
         self.vars.insert(var, new);
         new
@@ -174,7 +182,7 @@ impl Convert<'_> {
     /// A function with a continuation as its last parameter; its body follows.
     fn function(&mut self, module: &mut Module, func: &Func) -> FuncId {
         let ret = func.ret.unwrap_or(module.ty(func.body));
-        let ret = cps_ty(&mut module.types, ret, self.answer);
+        let ret = cps_ty(&mut module.types, &mut self.tys, ret, self.answer);
         let ty = module.types.func(&[ret], self.answer);
         let continuation = module.var("k", Some(ty), func.span);
         let params: Vec<VarId> = func.params.iter().map(|&param| self.var(module, param)).chain([continuation]).collect();
@@ -188,7 +196,7 @@ impl Convert<'_> {
     /// `fn (%arg) { … }`, whose body is a new block and whose argument has the continued form of a type.
     fn continuation(&mut self, module: &mut Module, span: Span, ty: Ty) -> (ExprId, BlockId, VarId) {
         // Branches may give values of narrower types.
-        let ty = Some(cps_ty(&mut module.types, ty, self.answer)).filter(|&ty| ty != Ty::ERROR);
+        let ty = Some(cps_ty(&mut module.types, &mut self.tys, ty, self.answer)).filter(|&ty| ty != Ty::ERROR);
         let arg = module.var("arg", ty, span);
         let block = self.block();
         let body = module.expr(span, ExprKind::Var(arg));

@@ -10,8 +10,19 @@ use relayc_ir::Module;
 use relayc_ir::types::{Ty, TyData};
 use rustc_hash::FxHashSet;
 
-/// A type parameter that no type of the module mentions.
-fn fresh_type_param(module: &mut Module, name: &str) -> Ty {
+/// Type parameters that no type of a module mentions.
+struct TypeParams {
+    next: u32,
+}
+
+impl TypeParams {
+    fn fresh(&mut self, module: &mut Module, name: &str) -> Ty {
+        self.next += 1;
+        module.types.intern(TyData::Param { id: self.next - 1, name: name.into() })
+    }
+}
+
+fn fresh_type_params(module: &Module) -> TypeParams {
     let of_funcs = module.funcs.iter().flat_map(|func| func.type_params.iter().copied().chain(func.ret));
     let of_vars = module.vars.iter().flat_map(|var| var.ty.into_iter().chain(var.checked_ty));
     let of_adts = module.adts.iter().flat_map(|adt| adt.params.iter().copied());
@@ -29,5 +40,5 @@ fn fresh_type_param(module: &mut Module, name: &str) -> Ty {
         }
         module.types.children(ty, &mut left);
     }
-    module.types.intern(TyData::Param { id: next, name: name.into() })
+    TypeParams { next }
 }

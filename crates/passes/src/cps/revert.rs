@@ -10,8 +10,8 @@
 
 use super::super::let_list::mention;
 use super::super::step::{ArgKind, Param};
-use super::super::{Pass, PassCx, refused};
-use super::fresh_type_param;
+use super::super::{Pass, PassCx, function, refused};
+use super::fresh_type_params;
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::types::{Ty, TyData};
@@ -28,7 +28,7 @@ pub(crate) const PASS: Pass = Pass {
 
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let name = cx.args.word("function");
-    let found = module.find_global(name).ok_or_else(|| refused(&PASS, &format!("there is no function `@{name}`")))?;
+    let found = function(module, &PASS, name)?;
     let func = module.globals[found].func;
     let continuation = continuation(module, func);
     let (ret, answer) =
@@ -50,12 +50,10 @@ fn revert(module: &mut Module, func: FuncId, ret: Ty, answer: Ty) {
     let inner = module.funcs[func].clone();
     let span = inner.span;
     let mut own: Vec<(Ty, Ty)> = Vec::new();
+    let mut fresh = fresh_type_params(module);
     for &old in inner.type_params.iter().filter(|&&param| param != answer) {
         let TyData::Param { name, .. } = module.types.data(old).clone() else { continue };
-        let new = fresh_type_param(module, &name);
-        // The next fresh parameter must see this one.
-        module.funcs[func].type_params.push(new);
-        own.push((old, new));
+        own.push((old, fresh.fresh(module, &name)));
     }
     let of_outer = |module: &mut Module, ty: Ty| {
         module.types.rewrite(ty, |_, ty| own.iter().find(|(old, _)| *old == ty).map(|(_, new)| *new))

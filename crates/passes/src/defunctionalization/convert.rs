@@ -6,11 +6,11 @@ use super::super::lambda_lift;
 use super::super::let_list::{LetList, mention};
 use super::super::rewrite::with_children;
 use super::Stop;
-use super::encode::{Encodings, fresh};
+use super::encode::Encodings;
 use relayc_base::Span;
 use relayc_ir::types::{Ty, TyData};
 use relayc_ir::{Clause, ExprId, ExprKind, Func, FuncId, Global, GlobalId, Module, Operand, VarId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How many copies of functions a program may get: one that calls itself with larger types needs more.
 const MAX_COPIES: usize = 1 << 10;
@@ -18,7 +18,6 @@ const MAX_COPIES: usize = 1 << 10;
 /// What type parameters are.
 type Subst = FxHashMap<Ty, Ty>;
 
-#[derive(Default)]
 pub(super) struct Program {
     encodings: Encodings,
     /// The copies of global functions, by the types of their type parameters.
@@ -37,6 +36,10 @@ struct Body<'a> {
 }
 
 impl Program {
+    pub(super) fn new(module: &Module) -> Program {
+        Program { encodings: Encodings::new(module), copies: FxHashMap::default(), pending: vec![] }
+    }
+
     /// A function without type parameters, and what it calls.
     pub(super) fn converted(&mut self, module: &mut Module, func: FuncId) -> Result<FuncId, Stop> {
         let new = self.function(module, func, &Subst::default())?;
@@ -47,8 +50,8 @@ impl Program {
         Ok(new)
     }
 
-    pub(super) fn finish(self, module: &mut Module) {
-        self.encodings.finish(module);
+    pub(super) fn finish(self, module: &mut Module) -> Result<(), Stop> {
+        self.encodings.finish(module)
     }
 
     fn function(&mut self, module: &mut Module, func: FuncId, subst: &Subst) -> Result<FuncId, Stop> {
@@ -229,8 +232,8 @@ impl Program {
             return Err(format!("`@{}` is called with too many types", module.globals[global].name));
         }
         let of = module.globals[global].clone();
-        let name = fresh(|name| module.find_global(name).is_none(), &format!("{}_", of.name));
-        let copy = module.globals.push(Global { name: name.into(), ..of });
+        let name = self.encodings.copy_name(&of.name);
+        let copy = module.globals.push(Global { name, ..of });
         self.copies.insert((global, types), copy);
         self.pending.push((global, copy, subst));
         Ok(copy)
@@ -317,6 +320,9 @@ fn copied_var(module: &mut Module, var: VarId) -> VarId {
 
 /// A type with types for type parameters.
 fn instance(module: &mut Module, subst: &Subst, ty: Ty) -> Ty {
+    if subst.is_empty() || !module.types.has_param(ty) {
+        return ty;
+    }
     module.types.rewrite(ty, |_, ty| subst.get(&ty).copied())
 }
 
@@ -359,7 +365,11 @@ fn matched(
 
 /// Finds what type parameters are where types are others.
 fn bind_params(module: &Module, params: &[Ty], mut pairs: Vec<(Ty, Ty)>, subst: &mut Subst) {
+    let mut seen: FxHashSet<(Ty, Ty)> = FxHashSet::default();
     while let Some((formal, actual)) = pairs.pop() {
+        if !module.types.has_param(formal) || !seen.insert((formal, actual)) {
+            continue;
+        }
         if params.contains(&formal) {
             subst.entry(formal).or_insert(actual);
             continue;

@@ -1,6 +1,8 @@
 //! The data types that stand for functions, and their `apply` functions.
 
 use super::super::build::typed;
+use super::super::names::Names;
+use super::Stop;
 use relayc_base::Span;
 use relayc_ir::types::{Ty, TyData};
 use relayc_ir::{
@@ -8,12 +10,20 @@ use relayc_ir::{
 };
 use rustc_hash::FxHashMap;
 
+/// How many functions may be data of one type.
+const MAX_CLOSURES: usize = 1 << 10;
+
 /// The encodings, by the type of the functions.
-#[derive(Default)]
 pub(super) struct Encodings {
     of: FxHashMap<Ty, usize>,
+    /// By the type of the data.
+    by_data: FxHashMap<Ty, usize>,
     all: Vec<Encoding>,
-    n_closures: usize,
+    /// What types become.
+    tys: FxHashMap<Ty, Ty>,
+    names: Names,
+    adt_names: Names,
+    ctor_names: Names,
 }
 
 struct Encoding {
@@ -26,43 +36,49 @@ struct Encoding {
 }
 
 impl Encodings {
-    /// A type in which data stands for functions.
-    pub(super) fn ty(&mut self, module: &mut Module, ty: Ty) -> Ty {
-        let mut left = vec![(ty, false)];
-        let mut done: FxHashMap<Ty, Ty> = FxHashMap::default();
-        while let Some((ty, visited)) = left.pop() {
-            if done.contains_key(&ty) {
-                continue;
-            }
-            let mut children = Vec::new();
-            module.types.children(ty, &mut children);
-            if !visited {
-                left.push((ty, true));
-                left.extend(children.into_iter().map(|child| (child, false)));
-                continue;
-            }
-            let new = match module.types.data(ty).clone() {
-                TyData::Fn { params, ret, .. } => {
-                    let params: Vec<Ty> = params.iter().map(|param| done[param]).collect();
-                    let key = module.types.func(&params, done[&ret]);
-                    let encoding = self.encoding(module, key, &params, done[&ret]);
-                    self.all[encoding].ty
-                }
-                _ => module.types.rewrite(ty, |_, inner| if inner == ty { None } else { done.get(&inner).copied() }),
-            };
-            done.insert(ty, new);
+    pub(super) fn new(module: &Module) -> Encodings {
+        Encodings {
+            of: FxHashMap::default(),
+            by_data: FxHashMap::default(),
+            all: vec![],
+            tys: FxHashMap::default(),
+            names: Names::of_globals(module),
+            adt_names: Names::new(module.adts.iter().map(|adt| &*adt.name)),
+            ctor_names: Names::new(module.ctors.iter().map(|ctor| &*ctor.name)),
         }
-        done[&ty]
     }
 
-    fn encoding(&mut self, module: &mut Module, key: Ty, params: &[Ty], ret: Ty) -> usize {
+    /// A type in which data stands for functions.
+    pub(super) fn ty(&mut self, module: &mut Module, root: Ty) -> Ty {
+        let mut children = Vec::new();
+        for ty in module.types.parts(root, |ty| self.tys.contains_key(&ty)) {
+            children.clear();
+            module.types.children(ty, &mut children);
+            children.iter_mut().for_each(|child| *child = self.tys[&*child]);
+            let new = match (module.types.data(ty), children.split_last()) {
+                (TyData::Fn { .. }, Some((&ret, params))) => self.encoding(module, params, ret),
+                _ => module.types.with_children(ty, &children),
+            };
+            self.tys.insert(ty, new);
+        }
+        self.tys[&root]
+    }
+
+    /// The first of the names of a function's copies that is free.
+    pub(super) fn copy_name(&mut self, name: &str) -> Box<str> {
+        self.names.numbered(&format!("{name}_"))
+    }
+
+    /// The data type for functions of encoded types.
+    fn encoding(&mut self, module: &mut Module, params: &[Ty], ret: Ty) -> Ty {
+        let key = module.types.func(params, ret);
         if let Some(&known) = self.of.get(&key) {
-            return known;
+            return self.all[known].ty;
         }
         let span = Span::NONE;
-        let name = fresh(|name| module.adts.iter().all(|adt| &*adt.name != name), "Function");
-        let ty = module.types.intern(TyData::Adt { name: name.clone().into(), args: Box::default() });
-        let adt = module.adts.push(Adt { name: name.into(), params: vec![], ctors: vec![], span });
+        let name = self.adt_names.numbered("Function");
+        let ty = module.types.intern(TyData::Adt { name: name.clone(), args: Box::default() });
+        let adt = module.adts.push(Adt { name, params: vec![], ctors: vec![], span });
         let params = std::iter::once(("f", ty)).chain(params.iter().map(|&ty| ("y", ty)));
         let params: Vec<VarId> =
             params.collect::<Vec<_>>().into_iter().map(|(name, ty)| module.var(name, Some(ty), span)).collect();
@@ -71,30 +87,23 @@ impl Encodings {
         let (type_params, attrs) = (vec![], vec![]);
         let func = Func { span, type_params, params: params.clone(), ret: Some(ret), ret_span: span, body, attrs };
         let func = module.funcs.push(func);
-        let name = fresh(|name| module.find_global(name).is_none(), "apply");
-        let apply = module.globals.push(Global { name: name.into(), func, span });
+        let apply = module.globals.push(Global { name: self.names.numbered("apply"), func, span });
+        self.of.insert(key, self.all.len());
+        self.by_data.insert(ty, self.all.len());
         self.all.push(Encoding { adt, ty, apply, params, clauses: vec![] });
-        self.of.insert(key, self.all.len() - 1);
-        self.all.len() - 1
+        ty
     }
 
     /// The number of the encoding of an encoded type of functions.
     fn find(&self, encoded: Ty) -> Option<usize> {
-        self.all.iter().position(|encoding| encoding.ty == encoded)
+        self.by_data.get(&encoded).copied()
     }
 
     /// A new constructor for functions of an encoded type.
     pub(super) fn ctor(&mut self, module: &mut Module, encoded: Ty, inputs: Vec<Ty>) -> Option<CtorId> {
         let adt = self.all[self.find(encoded)?].adt;
-        let name = loop {
-            let name = format!("Closure{}", self.n_closures);
-            self.n_closures += 1;
-            if module.ctors.iter().all(|ctor| *ctor.name != *name) {
-                break name;
-            }
-        };
-        let ty = module.types.func(&inputs, encoded);
-        let ctor = module.ctors.push(Ctor { name: name.into(), adt, inputs, ty, span: Span::NONE });
+        let (name, ty) = (self.ctor_names.numbered("Closure"), module.types.func(&inputs, encoded));
+        let ctor = module.ctors.push(Ctor { name, adt, inputs, ty, span: Span::NONE });
         module.adts[adt].ctors.push(ctor);
         Some(ctor)
     }
@@ -118,7 +127,11 @@ impl Encodings {
     }
 
     /// Writes the bodies of the `apply` functions.
-    pub(super) fn finish(self, module: &mut Module) {
+    pub(super) fn finish(self, module: &mut Module) -> Result<(), Stop> {
+        // That a match has a clause for each case costs the square of their number to check.
+        if self.all.iter().any(|encoding| encoding.clauses.len() > MAX_CLOSURES) {
+            return Err(format!("more than {MAX_CLOSURES} functions of one type are values"));
+        }
         for Encoding { apply, params, clauses, ty, .. } in self.all {
             let scrutinee = typed(module, Span::NONE, ExprKind::Var(params[0]), ty);
             let clauses = module.clauses(&clauses);
@@ -126,14 +139,10 @@ impl Encodings {
             let func = module.globals[apply].func;
             module.funcs[func].body = body;
         }
+        Ok(())
     }
 }
 
 fn operand(module: &mut Module, span: Span, var: VarId) -> Operand {
     Operand { expr: module.expr(span, ExprKind::Var(var)), span }
-}
-
-/// The first name of a kind, with a number, that is free.
-pub(super) fn fresh(is_free: impl Fn(&str) -> bool, kind: &str) -> String {
-    (0..).map(|n| format!("{kind}{n}")).find(|name| is_free(name)).expect("some number is free")
 }

@@ -20,7 +20,7 @@ mod encode;
 
 use super::step::{ArgKind, Param};
 use super::to_a_normal_form::without_sharing;
-use super::{Pass, PassCx, refused};
+use super::{Pass, PassCx, function, refused};
 use convert::Program;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::types::{Ty, TyData, Types};
@@ -38,16 +38,15 @@ pub(crate) const PASS: Pass = Pass {
 type Stop = String;
 
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
-    let name = cx.args.word("function");
-    let found = module.find_global(name).ok_or_else(|| refused(&PASS, &format!("there is no function `@{name}`")))?;
+    let found = function(module, &PASS, cx.args.word("function"))?;
     let func = module.globals[found].func;
     check(module, func).map_err(|why| refused(&PASS, &why))?;
     if !without_sharing(module) {
         return Err(refused(&PASS, "functions share an expression"));
     }
-    let mut program = Program::default();
+    let mut program = Program::new(module);
     let new = program.converted(module, func).map_err(|why| refused(&PASS, &why))?;
-    program.finish(module);
+    program.finish(module).map_err(|why| refused(&PASS, &why))?;
     module.globals[found].func = new;
     Ok(true)
 }
@@ -68,12 +67,5 @@ fn check(module: &Module, func: FuncId) -> Result<(), Stop> {
 }
 
 fn has_function(types: &Types, ty: Ty) -> bool {
-    let mut left = vec![ty];
-    while let Some(ty) = left.pop() {
-        if matches!(types.data(ty), TyData::Fn { .. }) {
-            return true;
-        }
-        types.children(ty, &mut left);
-    }
-    false
+    types.parts(ty, |_| false).into_iter().any(|ty| matches!(types.data(ty), TyData::Fn { .. }))
 }

@@ -11,6 +11,7 @@
 //! ```
 
 use super::super::build::{ExprKey, args, project, tuple, typed};
+use super::super::names::Names;
 use super::super::rewrite::{rewrite, with_children};
 use super::super::step::{ArgKind, Param};
 use super::super::to_basic_block_normal_form::is_for_a_compiler;
@@ -19,7 +20,7 @@ use super::annotated::{PartId, Parts};
 use super::{DEFAULT, begin, end, marked};
 use relayc_base::diag::Diagnostic;
 use relayc_base::{Idx, Span};
-use relayc_ir::{AttrValue, ExprId, ExprKind, Func, FuncId, Global, Module, Operand, VarId};
+use relayc_ir::{AttrValue, COMPILER, ExprId, ExprKind, Func, FuncId, Global, Module, Operand, PRIMITIVE, Seen, VarId};
 use relayc_ops::declarations::COMPILER_END;
 use rustc_hash::FxHashMap;
 
@@ -48,6 +49,7 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     flatten_tuples(module, cx);
     remove_defaults(module, cx);
     let funcs: Vec<(String, FuncId)> = module.globals.iter().map(|global| (global.name.to_string(), global.func)).collect();
+    let mut names = Names::of_globals(module);
     for (name, func) in funcs {
         if is_for_a_compiler(module, func) {
             continue;
@@ -55,7 +57,7 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
         let body = module.funcs[func].body;
         let parts = Parts::of(module, cx, body).map_err(|why| refused(&PASS, &why))?;
         let (done, made) = Default::default();
-        let mut partition = Partition { cx, parts, name, done, made };
+        let mut partition = Partition { cx, parts, name, names: &mut names, done, made };
         let new = partition.rewritten(module, body);
         module.funcs[func].body = new.ok_or_else(|| refused(&PASS, "a part needs a value that itself computes"))?;
     }
@@ -103,18 +105,20 @@ struct Partition<'a> {
     parts: Parts,
     /// The function that is partitioned.
     name: String,
+    /// Those of all functions.
+    names: &'a mut Names,
     done: FxHashMap<ExprId, ExprId>,
     made: FxHashMap<PartId, Made>,
 }
 
 impl Partition<'_> {
     fn rewritten(&mut self, module: &mut Module, body: ExprId) -> Option<ExprId> {
-        let mut seen = vec![false; module.exprs.len()];
+        let mut seen = Seen::none(module);
         let mut steps = vec![Step::Visit(body)];
         while let Some(step) = steps.pop() {
             match step {
                 Step::Visit(expr) => {
-                    if std::mem::replace(&mut seen[expr.index()], true) {
+                    if !seen.insert(expr) {
                         continue;
                     }
                     steps.push(Step::Finish(expr));
@@ -208,17 +212,17 @@ impl Partition<'_> {
                 operands.push(Operand { expr: value, span });
             }
         }
-        let name = self.name(module, &compiler, part);
+        let name = self.name(&compiler, part);
         let text = |text: &str| AttrValue::Str(text.into());
         let attrs = vec![
             ("global_symbol".into(), text(&name)),
-            ("Primitive".into(), AttrValue::int(1)),
-            ("Compiler".into(), text(&compiler)),
+            (PRIMITIVE.into(), AttrValue::int(1)),
+            (COMPILER.into(), text(&compiler)),
             ("Inline".into(), AttrValue::int(1)),
         ];
         let func = Func { span, type_params: vec![], params, ret: Some(ret), ret_span: Span::NONE, body, attrs };
         let func = module.funcs.push(func);
-        let global = module.globals.push(Global { name: name.into(), func, span });
+        let global = module.globals.push(Global { name, func, span });
         let callee = module.expr(span, ExprKind::Global(global));
         let operands = module.operands(&operands);
         let call = typed(module, span, ExprKind::Call { callee, args: operands, attrs: None }, ret);
@@ -235,15 +239,14 @@ impl Partition<'_> {
     }
 
     /// The name of a part's function, as TVM mangles it.
-    fn name(&self, module: &Module, compiler: &str, part: PartId) -> String {
+    fn name(&mut self, compiler: &str, part: PartId) -> Box<str> {
         let prefix = match self.cx.args.word("mod_name") {
             "" => "tvmgen".to_owned(),
             mod_name => format!("tvmgen_{mod_name}"),
         };
         let name = format!("{prefix}_{compiler}_{}_{}", self.name, part.index());
         let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let mut names = (0..).map(|n| if n == 0 { name.clone() } else { format!("{name}_{n}") });
-        names.find(|name| module.find_global(name).is_none()).expect("some number is free")
+        self.names.free(&name, "_")
     }
 }
 
