@@ -4,7 +4,7 @@ use super::Args;
 use relayc_base::Span;
 use relayc_ir::kernel::ByteProducts;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Dim, Ty, dims_of};
+use relayc_ir::types::{DType, Dim, Ty, Types, dims_of};
 use relayc_ir::{AttrValue, ConstId, ExprId, ExprKind, FuncId, Module, Object, Operand, VarId};
 use relayc_ops::call;
 pub(crate) use relayc_ops::call::{project, set_ty, tuple, typed};
@@ -24,6 +24,27 @@ pub struct PassCx<'a> {
     pub entry: Option<&'a str>,
     /// The arguments of the pass.
     pub args: &'a Args,
+}
+
+/// What a pass may still take out of tuples. Types such as a tuple of a tuple of … can have exponentially many tensors.
+pub(crate) struct Budget(usize);
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget(1 << 20)
+    }
+}
+
+impl Budget {
+    /// Allows to take a value apart, down to its tensors, by code that recurses over its type. Errors: why not, in words.
+    pub(crate) fn spend(&mut self, types: &Types, ty: Ty) -> Result<(), String> {
+        if types.as_tuple(ty).is_none() {
+            return Ok(());
+        }
+        let left = types.shallow_parts(ty).and_then(|n_parts| self.0.checked_sub(n_parts));
+        self.0 = left.ok_or("its tuples hold too many tensors or are nested too deeply")?;
+        Ok(())
+    }
 }
 
 impl PassCx<'_> {

@@ -57,6 +57,7 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
             pure: Pure::of(module, &order),
             done: FxHashMap::default(),
             layouts: FxHashMap::default(),
+            tuples: FxHashMap::default(),
             transforms: FxHashMap::default(),
         };
         for expr in order {
@@ -83,6 +84,8 @@ struct Convert<'a> {
     done: FxHashMap<ExprId, ExprId>,
     /// The values that are held in a layout that need not be that of the program.
     layouts: FxHashMap<ExprId, Held>,
+    /// Tuples with their fields in the layouts of the program.
+    tuples: FxHashMap<ExprId, ExprId>,
     /// The transforms so far, by their operand and both layouts.
     transforms: FxHashMap<(ExprKey, String, String), ExprId>,
 }
@@ -93,8 +96,15 @@ impl Convert<'_> {
         module.children(expr, &mut children);
         let mut new: Vec<ExprId> = children.iter().map(|child| self.done[child]).collect();
         match module.exprs[expr].kind {
-            // Fields stay in the layouts in which they are held until something uses the tuple.
-            ExprKind::Tuple(_) => return Ok(with_children(module, expr, &new)),
+            // Fields stay in the layouts in which they are held until something uses the tuple. What it uses then is made now, of fields
+            // whose own is made already.
+            ExprKind::Tuple(_) => {
+                let tuple = with_children(module, expr, &new);
+                let fields: Vec<ExprId> = new.into_iter().map(|field| self.settled(module, field)).collect();
+                let settled = with_children(module, tuple, &fields);
+                self.tuples.insert(tuple, settled);
+                return Ok(tuple);
+            }
             // Of a tuple that this pass made of a call, or of one of the program whose other fields have no effects.
             ExprKind::Proj { tuple, index } => {
                 let is_tuple = |expr: ExprId| matches!(module.exprs[expr].kind, ExprKind::Tuple(_));
@@ -122,11 +132,7 @@ impl Convert<'_> {
         if let Some(Held { old, new }) = self.layouts.get(&expr).cloned() {
             return self.transformed(module, expr, &new, &old).unwrap_or(expr);
         }
-        if !matches!(module.exprs[expr].kind, ExprKind::Tuple(_)) {
-            return expr;
-        }
-        let fields: Vec<ExprId> = args(module, expr).into_iter().map(|field| self.settled(module, field)).collect();
-        with_children(module, expr, &fields)
+        self.tuples.get(&expr).copied().unwrap_or(expr)
     }
 
     /// A value in another layout; `None` if the two have other letters.
@@ -250,13 +256,16 @@ impl Convert<'_> {
             self.layouts.extend(held.map(|held| (call, held)));
             return Some(call);
         }
-        let mut fields = Vec::new();
+        let (mut fields, mut settled) = (Vec::new(), Vec::new());
         for (at, held) in held.enumerate() {
             let field = project(module, span, call, at);
             self.layouts.insert(field, held);
             fields.push(field);
+            settled.push(self.settled(module, field));
         }
-        Some(tuple(module, span, &fields))
+        let (fields, settled) = (tuple(module, span, &fields), tuple(module, span, &settled));
+        self.tuples.insert(fields, settled);
+        Some(fields)
     }
 }
 

@@ -15,7 +15,7 @@
 //! ```
 
 use super::bindings::say_the_same;
-use super::build::{ExprKey, args, project, set_ty, tuple};
+use super::build::{Budget, ExprKey, args, project, set_ty, tuple};
 use super::rewrite::{rewrite, with_children};
 use super::step::{ArgKind, Param};
 use super::{Pass, PassCx, refused};
@@ -65,7 +65,7 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     }
     rewrite(module, |module, expr| mixed.visit(module, expr));
     mixed.results(module);
-    Ok(true)
+    mixed.stopped.map_or(Ok(true), |why| Err(refused(&PASS, &why)))
 }
 
 fn is_float(dtype: DType) -> bool {
@@ -90,6 +90,9 @@ struct Mixed<'a> {
     was: FxHashMap<ExprId, ExprId>,
     /// The results of functions that nothing mentions.
     free_results: FxHashSet<ExprId>,
+    budget: Budget,
+    /// Why a value could not be cast.
+    stopped: Option<String>,
 }
 
 impl<'a> Mixed<'a> {
@@ -121,8 +124,8 @@ impl<'a> Mixed<'a> {
         }
         let free = module.globals.iter_ids().filter(|(id, _)| !mentioned.contains(id));
         let free_results = free.map(|(_, global)| module.funcs[global.func].body).collect();
-        let (casts, now, was) = Default::default();
-        Mixed { cx, dtype, before, value_of, declared, called, casts, now, was, free_results }
+        let (casts, now, was, budget, stopped) = Default::default();
+        Mixed { cx, dtype, before, value_of, declared, called, casts, now, was, free_results, budget, stopped }
     }
 
     /// An operator of which no list says how it is treated.
@@ -305,24 +308,29 @@ impl<'a> Mixed<'a> {
 
     /// Whether every float in a type is narrow.
     fn is_narrow(&self, module: &Module, ty: Ty) -> bool {
-        let mut left = vec![ty];
-        while let Some(ty) = left.pop() {
-            match module.types.data(ty) {
-                TyData::Tensor { dtype, .. } if is_float(*dtype) && *dtype != self.dtype => return false,
-                _ => module.types.children(ty, &mut left),
-            }
-        }
-        true
+        let is_wide = |ty: Ty| module.types.as_tensor(ty).is_some_and(|(_, dtype)| is_float(dtype) && dtype != self.dtype);
+        !module.types.parts(ty, |_| false).into_iter().any(is_wide)
+    }
+
+    /// Whether a value of a type may be taken apart.
+    fn affords(&mut self, module: &Module, ty: Ty) -> bool {
+        let spent = self.budget.spend(&module.types, ty);
+        let affords = spent.is_ok();
+        self.stopped = self.stopped.take().or(spent.err());
+        affords
     }
 
     /// A value with all its floats cast.
     fn cast_all(&mut self, module: &mut Module, expr: ExprId, wanted: DType) -> ExprId {
+        if !self.affords(module, module.ty(expr)) {
+            return expr;
+        }
         self.cast_by(module, expr, &mut |_| wanted)
     }
 
     /// A value cast to the dtypes of a type of the same form.
     fn cast_to(&mut self, module: &mut Module, expr: ExprId, wanted: Ty) -> ExprId {
-        if module.ty(expr) == wanted || module.types.has_hole(wanted) {
+        if module.ty(expr) == wanted || module.types.has_hole(wanted) || !self.affords(module, wanted) {
             return expr;
         }
         let mut dtypes = Vec::new();

@@ -9,7 +9,7 @@
 //! def @main(%x) { let %y = multiply(%x, %x); (%y, (let %g = ones_like(%y); … add(multiply(%g, %x), multiply(%g, %x)),)) }
 //! ```
 
-use super::super::build::args;
+use super::super::build::{Budget, args};
 use super::super::defuse_ops;
 use super::super::let_list::{LetList, mention};
 use super::super::{Pass, PassCx};
@@ -31,8 +31,9 @@ pub(crate) const PASS: Pass = Pass {
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     defuse_ops::defuse(module);
     let funcs: Vec<FuncId> = module.globals.iter().map(|global| global.func).collect();
+    let mut budget = Budget::default();
     for &func in &funcs {
-        differentiate(module, cx, func).map_err(|why| stopped(&PASS, &why))?;
+        differentiate(module, cx, func, &mut budget).map_err(|why| stopped(&PASS, &why))?;
     }
     Ok(!funcs.is_empty())
 }
@@ -50,12 +51,13 @@ struct Step {
     operands: Vec<usize>,
 }
 
-fn differentiate(module: &mut Module, cx: &PassCx, func: FuncId) -> Result<(), Stop> {
+fn differentiate(module: &mut Module, cx: &PassCx, func: FuncId, budget: &mut Budget) -> Result<(), Stop> {
     if !module.funcs[func].type_params.is_empty() {
         return Err("a function has type parameters".to_owned());
     }
     let (params, body) = (module.funcs[func].params.clone(), module.funcs[func].body);
-    let mut forward = Forward { duals: vec![], list: LetList::default(), steps: vec![], of: FxHashMap::default() };
+    let (duals, steps, list, of) = Default::default();
+    let mut forward = Forward { budget, duals, list, steps, of };
     let mut of_params: FxHashMap<VarId, usize> = FxHashMap::default();
     for &param in &params {
         let value = mention(module, module.vars[param].span, param);
@@ -64,12 +66,12 @@ fn differentiate(module: &mut Module, cx: &PassCx, func: FuncId) -> Result<(), S
     for expr in module.post_order(&[body]) {
         forward.visit(module, cx, expr, &of_params)?;
     }
-    let Forward { mut duals, list, steps, of } = forward;
+    let Forward { budget, mut duals, list, steps, of } = forward;
     let result = of[&body];
     duals[result].reverse = filled_like(module, duals[result].forward, WITH_ONES)?;
     let mut back = LetList::default();
     for step in steps.iter().rev() {
-        step_back(module, cx, step, &mut duals, &mut back)?;
+        step_back(module, cx, step, &mut duals, &mut back, budget)?;
     }
     let grads: Vec<ExprId> = params.iter().map(|param| duals[of_params[param]].reverse).collect();
     let span = module.exprs[body].span;
@@ -81,7 +83,8 @@ fn differentiate(module: &mut Module, cx: &PassCx, func: FuncId) -> Result<(), S
     Ok(())
 }
 
-struct Forward {
+struct Forward<'a> {
+    budget: &'a mut Budget,
     duals: Vec<Dual>,
     list: LetList,
     steps: Vec<Step>,
@@ -89,10 +92,11 @@ struct Forward {
     of: FxHashMap<ExprId, usize>,
 }
 
-impl Forward {
+impl Forward<'_> {
     /// Binds a value, and zeros as its gradient.
     fn bind(&mut self, module: &mut Module, value: ExprId) -> Result<usize, Stop> {
         let forward = self.list.push(module, value);
+        self.budget.spend(&module.types, module.ty(forward))?;
         let zeros = filled_like(module, forward, WITH_ZEROS)?;
         let reverse = self.list.push(module, zeros);
         self.duals.push(Dual { forward, reverse });
@@ -134,8 +138,18 @@ impl Forward {
 }
 
 /// Adds the gradients of the operands of an expression, given that of its value.
-fn step_back(module: &mut Module, cx: &PassCx, step: &Step, duals: &mut [Dual], list: &mut LetList) -> Result<(), Stop> {
+fn step_back(
+    module: &mut Module,
+    cx: &PassCx,
+    step: &Step,
+    duals: &mut [Dual],
+    list: &mut LetList,
+    budget: &mut Budget,
+) -> Result<(), Stop> {
     let grad = duals[step.value].reverse;
+    for &operand in &step.operands {
+        budget.spend(&module.types, module.ty(duals[operand].reverse))?;
+    }
     match module.exprs[step.expr].kind {
         ExprKind::Tuple(_) => {
             for (at, &operand) in step.operands.iter().enumerate() {

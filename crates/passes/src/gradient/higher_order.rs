@@ -18,14 +18,15 @@
 //! }
 //! ```
 
-use super::super::build::{args, set_ty, typed};
+use super::super::build::{Budget, args, set_ty, typed};
 use super::super::constructors::changed_ctor;
 use super::super::copy::renamed_pattern;
 use super::super::let_list::{LetList, mention};
+use super::super::names::Names;
 use super::super::rewrite::with_children;
 use super::super::step::{ArgKind, Param};
 use super::super::to_a_normal_form::without_sharing;
-use super::super::{Pass, PassCx, refused};
+use super::super::{Pass, PassCx, function, refused};
 use super::{Stop, field, of_operands, op, pair, ref_new, ref_read, ref_write, result_ty, stopped};
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
@@ -46,18 +47,24 @@ pub(crate) const PASS: Pass = Pass {
 };
 
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
-    let name = cx.args.word("function");
-    let found = module.find_global(name).ok_or_else(|| stopped(&PASS, &format!("there is no function `@{name}`")))?;
+    let found = function(module, &PASS, cx.args.word("function"))?;
     if !without_sharing(module) {
         return Err(refused(&PASS, "functions share an expression"));
     }
-    let mut reverse = Reverse { cx, vars: FxHashMap::default(), globals: FxHashMap::default(), pending: vec![] };
+    let (names, budget) = (Names::of_globals(module), Budget::default());
+    let (tys, vars, globals) = Default::default();
+    let mut reverse = Reverse { cx, names, tys, budget, vars, globals, pending: vec![] };
     reverse.entry(module, module.globals[found].func).map_err(|why| stopped(&PASS, &why))?;
     Ok(true)
 }
 
 struct Reverse<'a> {
     cx: &'a PassCx<'a>,
+    names: Names,
+    /// The types of values with their gradients.
+    tys: FxHashMap<Ty, Ty>,
+    /// How many tensors may still be taken out of tuples.
+    budget: Budget,
     /// The variables that hold the pairs.
     vars: FxHashMap<VarId, VarId>,
     /// The twins of global functions.
@@ -74,17 +81,17 @@ fn bp_ty(types: &mut Types) -> Ty {
 }
 
 /// The type of a value with its gradient: `(T, ref T)` for a tensor, and so on inside of other types.
-fn reverse_ty(types: &mut Types, ty: Ty) -> Ty {
-    types.rewrite(ty, |types, ty| match types.data(ty).clone() {
+fn reverse_ty(types: &mut Types, done: &mut FxHashMap<Ty, Ty>, ty: Ty) -> Ty {
+    types.map(ty, done, |types, ty, children| match types.data(ty) {
         TyData::Tensor { .. } => {
             let cell = types.intern(TyData::Ref(ty));
             Some(types.tuple(&[ty, cell]))
         }
-        TyData::Fn { type_params, params, ret } => {
-            let mut params: Vec<Ty> = params.iter().map(|&param| reverse_ty(types, param)).collect();
-            params.push(bp_ty(types));
-            let ret = reverse_ty(types, ret);
-            Some(types.intern(TyData::Fn { type_params, params: params.into(), ret }))
+        TyData::Fn { type_params, .. } => {
+            let type_params = type_params.clone();
+            let (ret, params) = children.split_last()?;
+            let params = params.iter().copied().chain([bp_ty(types)]).collect();
+            Some(types.intern(TyData::Fn { type_params, params, ret: *ret }))
         }
         _ => None,
     })
@@ -105,6 +112,7 @@ impl Reverse<'_> {
             return Err("a parameter of the function is no tensor".to_owned());
         }
         let result = module.ty(body);
+        self.budget.spend(&module.types, result)?;
         let twin = self.function(module, &module.funcs[func].clone())?;
         self.finish_pending(module)?;
         let twin = module.expr(span, ExprKind::Fn(twin));
@@ -118,7 +126,7 @@ impl Reverse<'_> {
         }
         let given: Vec<ExprId> = duals.iter().copied().chain([bp]).collect();
         let out = apply(module, span, twin, &given);
-        let ty = reverse_ty(&mut module.types, result);
+        let ty = reverse_ty(&mut module.types, &mut self.tys, result);
         set_ty(module, out, ty);
         let out = list.push(module, out);
         self.start(module, result, out, &mut list)?;
@@ -209,7 +217,7 @@ impl Reverse<'_> {
             let new = self.expr(module, expr, &contexts, &done)?;
             done.insert(expr, new);
         }
-        let ret = func.ret.map(|ty| reverse_ty(&mut module.types, ty));
+        let ret = func.ret.map(|ty| reverse_ty(&mut module.types, &mut self.tys, ty));
         Ok(module.funcs.push(Func { params, ret, body: done[&func.body], ..func.clone() }))
     }
 
@@ -232,7 +240,7 @@ impl Reverse<'_> {
             return known;
         }
         let of = module.vars[var].clone();
-        let ty = of.checked_ty.or(of.ty).map(|ty| reverse_ty(&mut module.types, ty));
+        let ty = of.checked_ty.or(of.ty).map(|ty| reverse_ty(&mut module.types, &mut self.tys, ty));
         let new = module.var(&of.name, ty, of.span);
         self.vars.insert(var, new);
         new
@@ -311,12 +319,12 @@ impl Reverse<'_> {
         children.iter().map(|child| done[child]).collect()
     }
 
-    fn with_done(&self, module: &mut Module, expr: ExprId, done: &FxHashMap<ExprId, ExprId>) -> ExprId {
+    fn with_done(&mut self, module: &mut Module, expr: ExprId, done: &FxHashMap<ExprId, ExprId>) -> ExprId {
         let children = self.done_children(module, expr, done);
         self.rebuilt(module, expr, &children)
     }
 
-    fn rebuilt(&self, module: &mut Module, expr: ExprId, children: &[ExprId]) -> ExprId {
+    fn rebuilt(&mut self, module: &mut Module, expr: ExprId, children: &[ExprId]) -> ExprId {
         let mut twin = with_children(module, expr, children);
         if twin == expr {
             // The function and its twin share no expressions.
@@ -326,9 +334,9 @@ impl Reverse<'_> {
     }
 
     /// Gives a twin the type of its expression, with gradients.
-    fn retyped(&self, module: &mut Module, expr: ExprId, twin: ExprId) -> ExprId {
+    fn retyped(&mut self, module: &mut Module, expr: ExprId, twin: ExprId) -> ExprId {
         let ty = module.ty(expr);
-        let ty = reverse_ty(&mut module.types, ty);
+        let ty = reverse_ty(&mut module.types, &mut self.tys, ty);
         set_ty(module, twin, ty);
         twin
     }
@@ -344,7 +352,7 @@ impl Reverse<'_> {
         let func = module.funcs[func].clone();
         let bp = contexts[&func.body];
         let params: Vec<VarId> = func.params.iter().map(|&param| self.var(module, param)).chain([bp]).collect();
-        let ret = func.ret.map(|ty| reverse_ty(&mut module.types, ty));
+        let ret = func.ret.map(|ty| reverse_ty(&mut module.types, &mut self.tys, ty));
         let twin = module.funcs.push(Func { params, ret, body: done[&func.body], ..func });
         let twin = module.expr(module.exprs[expr].span, ExprKind::Fn(twin));
         self.retyped(module, expr, twin)
@@ -355,9 +363,8 @@ impl Reverse<'_> {
             return twin;
         }
         let of = module.globals[global].clone();
-        let names = (0..).map(|n| if n == 0 { format!("{}_grad", of.name) } else { format!("{}_grad{n}", of.name) });
-        let name = names.into_iter().find(|name| module.find_global(name).is_none()).expect("some number is free");
-        let twin = module.globals.push(Global { name: name.into(), ..of });
+        let name = self.names.free(&format!("{}_grad", of.name), "");
+        let twin = module.globals.push(Global { name, ..of });
         self.globals.insert(global, twin);
         self.pending.push((global, twin));
         twin
@@ -382,9 +389,11 @@ impl Reverse<'_> {
         let tys: Vec<Ty> = operands.iter().map(|&operand| module.ty(operand)).collect();
         let mut list = LetList::default();
         let mut duals = Vec::new();
+        self.budget.spend(&module.types, ty)?;
         for (&operand, &ty) in operands.iter().zip(&tys) {
+            self.budget.spend(&module.types, ty)?;
             let dual = list.push(module, done[&operand]);
-            let ty = reverse_ty(&mut module.types, ty);
+            let ty = reverse_ty(&mut module.types, &mut self.tys, ty);
             set_ty(module, dual, ty);
             duals.push(dual);
         }
