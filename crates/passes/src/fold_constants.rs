@@ -44,7 +44,7 @@ pub(crate) const PASS: Pass = Pass {
 
 /// The most bytes of one constant, and of all that one run of the pass makes (reliability 2).
 const MAX_CONSTANT: u64 = 64 << 20;
-const MAX_ALL: u64 = 256 << 20;
+pub(crate) const MAX_ALL: u64 = 256 << 20;
 
 /// Results of up to so many bytes are folded whatever their operands are; larger ones where they are not more than so many
 /// times as large as their operands.

@@ -208,7 +208,8 @@ impl Reverse<'_> {
         contexts.insert(func.body, bp);
         let params: Vec<VarId> = func.params.iter().map(|&param| self.var(module, param)).chain([bp]).collect();
         let order = module.post_order(&[func.body]);
-        if let Some(name) = changed_ctor(module, &order, reverse_ty) {
+        let tys = &mut self.tys;
+        if let Some(name) = changed_ctor(module, &order, |types, ty| reverse_ty(types, tys, ty)) {
             return Err(format!("the fields of the constructor `{name}` have no place for gradients"));
         }
         spread(module, &order, &mut contexts);

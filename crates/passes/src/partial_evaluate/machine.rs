@@ -2,20 +2,26 @@
 
 use super::super::build::{ExprKey, args as operands, bind, value_of};
 use super::super::copy::{Copy, renamed_pattern};
-use super::super::{PassCx, lambda_lift};
+use super::super::{PassCx, fold_constants, lambda_lift};
 use super::operators::{compute, matches};
-use super::values::{Closure, Fuel, Known, Store, Subst, Value, meet};
-use relayc_base::Span;
+use super::values::{Closure, ClosureId, Fuel, Heap, Known, Store, Subst, Value, meet};
+use relayc_base::{Idx, Span};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::Ty;
-use relayc_ir::{AttrsId, Clause, ExprId, ExprKind, Func, FuncId, GlobalId, Module, Operand, PatId, VarId};
+use relayc_ir::{AttrsId, Clause, ExprId, ExprKind, Func, FuncId, GlobalId, Module, OpId, Operand, PatId, VarId};
 use relayc_ops::call::constant;
 use relayc_ops::eval::Outputs;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// How many calls of functions may be evaluated in their places.
-pub(super) const MAX_ENTERED: usize = 1 << 13;
+const MAX_ENTERED: usize = 1 << 13;
+
+/// How many expressions may be evaluated because functions are entered, besides as many as the program has.
+const MAX_EVALUATED: u64 = 1 << 20;
+
+/// The most bytes of a constant that is computed.
+const MAX_BYTES: u64 = 1 << 20;
 
 enum Step {
     Eval(ExprId),
@@ -36,7 +42,7 @@ enum Step {
     FinishMatch(ExprId, ExprId, Vec<PatId>),
     /// Calls a function with dynamic arguments, to write its body.
     Enter(Value, Vec<VarId>),
-    FinishFunc(Rc<Closure>, FuncId, VarId),
+    FinishFunc(ClosureId, FuncId, VarId),
     /// Ends a call: the frame and the fuel before it.
     Leave(Box<Frame>, FuncId, Option<Fuel>),
 }
@@ -59,12 +65,26 @@ pub(super) struct Machine<'a> {
     store: Store,
     fuel: FxHashMap<FuncId, Fuel>,
     free_vars: FxHashMap<FuncId, Rc<[VarId]>>,
+    heap: Heap,
+    /// How many expressions an evaluation of each takes, by its number.
+    sizes: Vec<u64>,
     time: u64,
     entered: usize,
+    /// How many expressions may still be evaluated in functions, and how many bytes computed.
+    left: u64,
+    bytes_left: u64,
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(cx: &'a PassCx<'a>) -> Machine<'a> {
+    pub(super) fn new(module: &Module, cx: &'a PassCx<'a>) -> Machine<'a> {
+        let order = module.post_order(&module.roots());
+        let mut sizes = vec![0u64; module.exprs.len()];
+        let mut children = Vec::new();
+        for &expr in &order {
+            children.clear();
+            module.children(expr, &mut children);
+            sizes[expr.index()] = children.iter().fold(1, |size, child| size.saturating_add(sizes[child.index()]));
+        }
         Machine {
             cx,
             steps: vec![],
@@ -75,20 +95,25 @@ impl<'a> Machine<'a> {
             store: Store::default(),
             fuel: FxHashMap::default(),
             free_vars: FxHashMap::default(),
+            heap: Heap::default(),
+            sizes,
             time: 0,
             entered: 0,
+            left: MAX_EVALUATED + order.len() as u64,
+            bytes_left: fold_constants::MAX_ALL,
         }
     }
 
     /// The new body of a global function.
     pub(super) fn global(&mut self, module: &mut Module, global: GlobalId) -> ExprId {
         let func = module.globals[global].func;
-        if self.entered >= MAX_ENTERED {
+        let closure = global_closure(func);
+        if !self.affords(module, &closure) {
             return module.funcs[func].body;
         }
         let span = module.funcs[func].span;
         let name = module.expr(span, ExprKind::Global(global));
-        let closure = self.global_closure(func);
+        let closure = self.closure(closure);
         let itself = self.value(Some(Known::Closure(closure)), name);
         let params = module.funcs[func].params.clone();
         self.steps.extend([Step::End, Step::Enter(itself, params.clone()), Step::Begin(params)]);
@@ -96,8 +121,21 @@ impl<'a> Machine<'a> {
         self.ready.pop().expect("a body was written")
     }
 
-    fn global_closure(&self, func: FuncId) -> Rc<Closure> {
-        Rc::new(Closure { func, name: None, captured: vec![], subst: Rc::default() })
+    fn closure(&mut self, closure: Closure) -> ClosureId {
+        self.heap.closures.push(closure.into())
+    }
+
+    fn tuple(&mut self, fields: Vec<Value>) -> Known {
+        Known::Tuple(self.heap.fields.push(fields.into()))
+    }
+
+    /// How many expressions entering a function costs.
+    fn cost(&self, module: &Module, closure: &Closure) -> u64 {
+        self.sizes[module.funcs[closure.func].body.index()].saturating_add(closure.captured.len() as u64)
+    }
+
+    fn affords(&self, module: &Module, closure: &Closure) -> bool {
+        self.entered < MAX_ENTERED && self.cost(module, closure) <= self.left
     }
 
     fn value(&mut self, known: Option<Known>, dynamic: ExprId) -> Value {
@@ -178,9 +216,10 @@ impl<'a> Machine<'a> {
             Step::FinishMatch(expr, scrutinee, pats) => self.finish_match(module, expr, scrutinee, &pats),
             Step::Enter(callee, params) => {
                 self.store.forget();
-                let Some(Known::Closure(closure)) = callee.known.clone() else { unreachable!("a function is a closure") };
+                let Some(Known::Closure(closure)) = callee.known else { unreachable!("a function is a closure") };
+                let closure = self.heap.closures[closure].clone();
                 let args: Vec<Value> = params.into_iter().map(|param| self.frame.vars[&param].clone()).collect();
-                let less = self.less(closure.func, &args).expect("a body is written where it may be entered");
+                let less = self.less(module, &closure, &args).expect("a body is written where it may be entered");
                 self.enter(module, &closure, closure.subst.clone(), less, callee);
                 self.frame.vars.extend(module.funcs[closure.func].params.iter().copied().zip(args));
             }
@@ -223,7 +262,7 @@ impl<'a> Machine<'a> {
             ExprKind::Global(global) => {
                 let func = module.globals[global].func;
                 let is_plain = module.funcs[func].attrs.is_empty();
-                let closure = is_plain.then(|| Known::Closure(self.global_closure(func)));
+                let closure = is_plain.then(|| Known::Closure(self.closure(global_closure(func))));
                 let dynamic = module.expr(span, ExprKind::Global(global));
                 let value = self.value(closure, dynamic);
                 self.values.push(value);
@@ -271,12 +310,13 @@ impl<'a> Machine<'a> {
                 let dynamic: Vec<Operand> = fields.iter().map(|field| Operand { expr: field.dynamic, span }).collect();
                 let operands = module.operands(&dynamic);
                 let new = module.expr(span, ExprKind::Tuple(operands));
-                self.known(module, Known::Tuple(fields.into()), new);
+                let known = self.tuple(fields);
+                self.known(module, known, new);
             }
             ExprKind::Proj { index, .. } => {
                 let of = self.pop();
                 match &of.known {
-                    Some(Known::Tuple(fields)) => self.values.push(fields[index as usize].clone()),
+                    Some(Known::Tuple(fields)) => self.values.push(self.heap.fields[*fields][index as usize].clone()),
                     _ => {
                         let new = module.expr(span, ExprKind::Proj { tuple: of.dynamic, index });
                         self.unknown(module, new);
@@ -312,7 +352,8 @@ impl<'a> Machine<'a> {
                     Some(Known::Cell(cell)) => self.store.write(cell, value),
                     _ => self.store.forget(),
                 }
-                self.known(module, Known::Tuple(Rc::new([])), new);
+                let unit = self.tuple(vec![]);
+                self.known(module, unit, new);
             }
             ExprKind::Call { args, attrs, .. } => {
                 let callee = self.pop();
@@ -327,8 +368,11 @@ impl<'a> Machine<'a> {
         let span = module.exprs[expr].span;
         let dynamic: Vec<Operand> = args.iter().map(|arg| Operand { expr: arg.dynamic, span }).collect();
         match callee.known.clone() {
-            Some(Known::Closure(closure)) => self.apply(module, expr, &closure, callee, args),
-            Some(Known::Op(op)) => match compute(self.cx, module, span, op, &args, attrs) {
+            Some(Known::Closure(closure)) => {
+                let closure = self.heap.closures[closure].clone();
+                self.apply(module, expr, &closure, callee, args);
+            }
+            Some(Known::Op(op)) => match self.compute(module, span, op, (&args[..], attrs)) {
                 Some(outputs) => {
                     self.put(module, span, outputs);
                     self.steps.push(Step::Declare(module.ty(expr), expr));
@@ -340,7 +384,8 @@ impl<'a> Machine<'a> {
             },
             Some(Known::Ctor(ctor)) => {
                 let new = call(module, span, callee.dynamic, &dynamic, None);
-                self.known(module, Known::Data(ctor, args.into()), new);
+                let fields = self.heap.fields.push(args.into());
+                self.known(module, Known::Data(ctor, fields), new);
             }
             _ => {
                 self.store.forget();
@@ -350,16 +395,27 @@ impl<'a> Machine<'a> {
         }
     }
 
+    fn compute(&mut self, module: &mut Module, span: Span, op: OpId, call: (&[Value], Option<AttrsId>)) -> Option<Outputs> {
+        let outputs = compute(self.cx, module, &self.heap, span, op, call, MAX_BYTES.min(self.bytes_left))?;
+        let bytes = |tensor: &Tensor| tensor.len() as u64 * tensor.dtype().bytes();
+        let bytes = match &outputs {
+            Outputs::One(tensor) => bytes(tensor),
+            Outputs::Tuple(tensors) => tensors.iter().map(bytes).sum(),
+        };
+        self.bytes_left = self.bytes_left.saturating_sub(bytes);
+        Some(outputs)
+    }
+
     /// The fuel of a call that may be evaluated in its place: an argument got less since the call that it is in.
-    fn less(&self, func: FuncId, args: &[Value]) -> Option<Fuel> {
+    fn less(&self, module: &Module, closure: &Closure, args: &[Value]) -> Option<Fuel> {
         let fuel: Fuel = args.iter().map(Value::fuel).collect();
-        meet(self.fuel.get(&func), &fuel).filter(|_| self.entered < MAX_ENTERED)
+        meet(self.fuel.get(&closure.func), &fuel).filter(|_| self.affords(module, closure))
     }
 
     /// Evaluates a call of a known function in its place, or writes it.
-    fn apply(&mut self, module: &mut Module, expr: ExprId, closure: &Rc<Closure>, callee: Value, args: Vec<Value>) {
+    fn apply(&mut self, module: &mut Module, expr: ExprId, closure: &Closure, callee: Value, args: Vec<Value>) {
         let span = module.exprs[expr].span;
-        let Some(less) = self.less(closure.func, &args) else {
+        let Some(less) = self.less(module, closure, &args) else {
             let dynamic: Vec<Operand> = args.iter().map(|arg| Operand { expr: arg.dynamic, span }).collect();
             self.store.forget();
             let new = call(module, span, callee.dynamic, &dynamic, None);
@@ -402,7 +458,11 @@ impl<'a> Machine<'a> {
         let actual = operands(module, expr).into_iter().map(|arg| module.ty(arg));
         let mut left: Vec<(Ty, Ty)> = formal.zip(actual).filter_map(|(formal, actual)| Some((formal?, actual))).collect();
         left.extend(func.ret.map(|ret| (ret, module.ty(expr))));
+        let mut seen: FxHashSet<(Ty, Ty)> = FxHashSet::default();
         while let Some((formal, actual)) = left.pop() {
+            if !module.types.has_param(formal) || !seen.insert((formal, actual)) {
+                continue;
+            }
             if func.type_params.contains(&formal) {
                 let actual = self.meaning(module, actual).filter(|&ty| !module.types.has_hole(ty) && ty != Ty::ERROR);
                 if let Some(actual) = actual {
@@ -423,6 +483,7 @@ impl<'a> Machine<'a> {
     /// Begins a call of a function; its parameters are to be bound.
     fn enter(&mut self, module: &Module, closure: &Closure, subst: Rc<Subst>, less: Fuel, callee: Value) {
         self.entered += 1;
+        self.left = self.left.saturating_sub(self.cost(module, closure));
         let func = closure.func;
         let before = self.fuel.insert(func, less);
         let mut vars: FxHashMap<VarId, Value> = closure.captured.iter().cloned().collect();
@@ -441,16 +502,18 @@ impl<'a> Machine<'a> {
         let free = self.free_vars(module, expr, func);
         let captured = free.iter().filter(|&&var| name != Some(var));
         let captured = captured.map(|var| (*var, self.frame.vars[var].clone())).collect();
-        let closure = Rc::new(Closure { func, name, captured, subst: self.frame.subst.clone() });
-        if of.is_primitive() || self.entered >= MAX_ENTERED || self.fuel.contains_key(&func) {
-            self.unevaluated(module, expr, &closure, new_name);
+        let closure = Closure { func, name, captured, subst: self.frame.subst.clone() };
+        let is_written = !of.is_primitive() && self.affords(module, &closure) && !self.fuel.contains_key(&func);
+        let closure = self.closure(closure);
+        if !is_written {
+            self.unevaluated(module, expr, closure, new_name);
             return;
         }
         let params: Vec<VarId> = of.params.iter().map(|&param| self.copied(module, param)).collect();
         let ret = of.ret.and_then(|ret| self.meaning(module, ret));
         let new = module.funcs.push(Func { params: params.clone(), ret, ..of });
         let dynamic = module.expr(module.exprs[expr].span, ExprKind::Var(new_name));
-        let itself = self.value(Some(Known::Closure(closure.clone())), dynamic);
+        let itself = self.value(Some(Known::Closure(closure)), dynamic);
         self.steps.extend([
             Step::FinishFunc(closure, new, new_name),
             Step::End,
@@ -460,7 +523,8 @@ impl<'a> Machine<'a> {
     }
 
     /// A function literal as it is, with what it captures.
-    fn unevaluated(&mut self, module: &mut Module, expr: ExprId, closure: &Rc<Closure>, new_name: VarId) {
+    fn unevaluated(&mut self, module: &mut Module, expr: ExprId, id: ClosureId, new_name: VarId) {
+        let closure = self.heap.closures[id].clone();
         let captured = closure.captured.iter().map(|(var, value)| (ExprKey::Var(*var), value.dynamic));
         let mut given: FxHashMap<ExprKey, ExprId> = captured.collect();
         if let Some(name) = closure.name {
@@ -479,7 +543,7 @@ impl<'a> Machine<'a> {
         }
         let dynamic = self.push_as(module, new_name, copy);
         let is_group = module.funcs[closure.func].is_primitive();
-        let known = (!is_group).then(|| Known::Closure(closure.clone()));
+        let known = (!is_group).then_some(Known::Closure(id));
         let value = self.value(known, dynamic);
         self.values.push(value);
     }
@@ -504,7 +568,7 @@ impl<'a> Machine<'a> {
 
     /// A type as it is written here; `None` if it mentions a type parameter of which nothing is known.
     fn meaning(&self, module: &mut Module, ty: Ty) -> Option<Ty> {
-        if self.frame.subst.is_empty() {
+        if self.frame.subst.is_empty() || !module.types.has_param(ty) {
             return Some(ty);
         }
         let mut known = true;
@@ -535,7 +599,7 @@ impl<'a> Machine<'a> {
                 let clauses = module.clause_items(clauses).to_vec();
                 for clause in &clauses {
                     let mut bound = Vec::new();
-                    match matches(module, clause.pat, &on, &mut bound) {
+                    match matches(module, &self.heap, clause.pat, &on, &mut bound) {
                         Some(true) => {
                             self.frame.vars.extend(bound);
                             self.steps.push(Step::Eval(clause.body));
@@ -600,10 +664,15 @@ impl<'a> Machine<'a> {
                 let operands: Vec<Operand> = dynamic.into_iter().map(|expr| Operand { expr, span }).collect();
                 let operands = module.operands(&operands);
                 let new = module.expr(span, ExprKind::Tuple(operands));
-                self.known(module, Known::Tuple(fields.into()), new);
+                let known = self.tuple(fields);
+                self.known(module, known, new);
             }
         }
     }
+}
+
+fn global_closure(func: FuncId) -> Closure {
+    Closure { func, name: None, captured: vec![], subst: Rc::default() }
 }
 
 fn call(module: &mut Module, span: Span, callee: ExprId, args: &[Operand], attrs: Option<AttrsId>) -> ExprId {

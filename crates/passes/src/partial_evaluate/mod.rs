@@ -6,9 +6,9 @@
 //! known of cells is forgotten where other code may write them: after a branch, after an unknown call, in a function's own body.
 //!
 //! The evaluation ends, because a function is entered anew only if an argument is older or a smaller number than in the call that it is
-//! in, and because a program may grow by [`machine::MAX_ENTERED`] calls at most. The rewrite is sound because every effect is written in
-//! the order in which the program has it. `dead-code` removes what nobody needs; a program with shared expressions is brought to A-normal
-//! form first.
+//! in, and because the number of calls and of expressions in them is limited (`machine.rs`): calls beyond it stay calls. The rewrite is
+//! sound because every effect is written in the order in which the program has it. `dead-code` removes what nobody needs; a program with
+//! shared expressions is brought to A-normal form first.
 //!
 //! ```text
 //! let %f = fn (%d: float32) { add(%d, %d) };  %f(4f)    →    let %f = …;  let %x = 4f;  let %y = 8f;  %y
@@ -37,7 +37,7 @@ fn run(module: &mut Module, cx: &PassCx) -> bool {
         return false;
     }
     let funcs: Vec<FuncId> = module.globals.iter().map(|global| global.func).collect();
-    let mut machine = Machine::new(cx);
+    let mut machine = Machine::new(module, cx);
     let mut bodies: Vec<(FuncId, ExprId)> = Vec::new();
     for (global, func) in module.globals.ids().zip(funcs).collect::<Vec<_>>() {
         if !is_for_a_compiler(module, func) && !module.funcs[func].is_primitive() {

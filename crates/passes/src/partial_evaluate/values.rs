@@ -1,5 +1,6 @@
 //! What is known of values and cells before a run.
 
+use relayc_base::{IndexVec, index_type};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::Ty;
 use relayc_ir::{CtorId, ExprId, FuncId, OpId, VarId};
@@ -17,17 +18,33 @@ pub(super) struct Value {
     pub(super) time: u64,
 }
 
+index_type! {
+    /// The fields of a tuple or of data.
+    pub(super) struct FieldsId;
+}
+
+index_type! {
+    pub(super) struct ClosureId;
+}
+
+/// What known values are made of. It lives as long as the evaluation: no value owns another, so that none is freed recursively.
+#[derive(Default)]
+pub(super) struct Heap {
+    pub(super) fields: IndexVec<FieldsId, Rc<[Value]>>,
+    pub(super) closures: IndexVec<ClosureId, Rc<Closure>>,
+}
+
 /// A known value.
 #[derive(Clone)]
 pub(super) enum Known {
     Tensor(Tensor),
-    Tuple(Rc<[Value]>),
-    Data(CtorId, Rc<[Value]>),
+    Tuple(FieldsId),
+    Data(CtorId, FieldsId),
     /// A cell, by its number.
     Cell(u64),
     Op(OpId),
     Ctor(CtorId),
-    Closure(Rc<Closure>),
+    Closure(ClosureId),
 }
 
 /// A function with what it captured.
@@ -65,19 +82,29 @@ impl Value {
     }
 }
 
-/// What is known of cells; frames are dropped where a path ends that may not be taken.
+/// What is known of cells; where a path ends that may not be taken, what was known before it is known again.
 #[derive(Default)]
 pub(super) struct Store {
-    frames: Vec<Frame>,
+    cells: FxHashMap<u64, Written>,
     n_cells: u64,
+    /// Values that were written before have been forgotten.
+    since: u64,
+    now: u64,
+    /// What to do to know what was known before, the last first.
+    undo: Vec<Undo>,
+    /// How long that list was where each path began.
+    paths: Vec<usize>,
 }
 
-struct Frame {
-    cells: FxHashMap<u64, Value>,
-    /// Whether older frames still hold.
-    older_hold: bool,
-    /// Whether it begins a path.
-    begins: bool,
+#[derive(Clone)]
+struct Written {
+    at: u64,
+    value: Value,
+}
+
+enum Undo {
+    Write(u64, Option<Written>),
+    Forget(u64),
 }
 
 impl Store {
@@ -87,41 +114,35 @@ impl Store {
     }
 
     pub(super) fn write(&mut self, cell: u64, value: Value) {
-        if self.frames.is_empty() {
-            self.push(true, false);
-        }
-        let last = self.frames.last_mut().expect("there is a frame");
-        last.cells.insert(cell, value);
+        self.now += 1;
+        let before = self.cells.insert(cell, Written { at: self.now, value });
+        self.undo.push(Undo::Write(cell, before));
     }
 
     pub(super) fn read(&self, cell: u64) -> Option<&Value> {
-        for frame in self.frames.iter().rev() {
-            if let Some(value) = frame.cells.get(&cell) {
-                return Some(value);
-            }
-            if !frame.older_hold {
-                return None;
-            }
-        }
-        None
+        self.cells.get(&cell).filter(|written| written.at > self.since).map(|written| &written.value)
     }
 
     /// Forgets everything, until the path ends.
     pub(super) fn forget(&mut self) {
-        self.push(false, false);
+        self.undo.push(Undo::Forget(self.since));
+        self.since = self.now;
     }
 
     /// Begins a path that may not be taken.
     pub(super) fn begin(&mut self) {
-        self.push(true, true);
+        self.paths.push(self.undo.len());
     }
 
     /// Ends a path: what is known is what was known before it.
     pub(super) fn end(&mut self) {
-        while self.frames.pop().is_some_and(|frame| !frame.begins) {}
-    }
-
-    fn push(&mut self, older_hold: bool, begins: bool) {
-        self.frames.push(Frame { cells: FxHashMap::default(), older_hold, begins });
+        let begun = self.paths.pop().expect("a path was begun");
+        for undo in self.undo.drain(begun..).rev() {
+            match undo {
+                Undo::Write(cell, Some(before)) => drop(self.cells.insert(cell, before)),
+                Undo::Write(cell, None) => drop(self.cells.remove(&cell)),
+                Undo::Forget(since) => self.since = since,
+            }
+        }
     }
 }
