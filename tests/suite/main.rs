@@ -24,6 +24,7 @@ mod mxnet;
 mod onnx;
 mod pass_programs;
 mod passes;
+mod passes_scale;
 mod properties;
 mod reduce;
 mod roundtrip;
