@@ -27,7 +27,7 @@ fn capturing(module: &Module, order: &[ExprId]) -> FxHashSet<ExprId> {
 
 /// As [`pure`], if some calls of functions have no effects either.
 pub(crate) fn pure_with_calls(module: &Module, order: &[ExprId], is_pure: impl Fn(ExprId) -> bool) -> Vec<bool> {
-    holds(module, order, |_, expr| own_pure(module, expr) || is_pure(expr))
+    holds(module, order, &capturing(module, order), |_, expr| own_pure(module, expr) || is_pure(expr))
 }
 
 fn own_pure(module: &Module, expr: ExprId) -> bool {

@@ -11,7 +11,7 @@
 //! def @main(%x: int32) { %0 = negative(%x); add(%0, %0) }
 //! ```
 
-use super::build::{args, bind, set_ty, typed};
+use super::build::{ExprKey, args, bind, set_ty, typed};
 use super::copy::Copy;
 use super::dead_code::keep_globals;
 use super::effects::{pure, pure_with_calls};
@@ -133,7 +133,7 @@ fn called(module: &mut Module, pure: &[bool], call: ExprId, global: GlobalId, le
             value = typed(module, span, ExprKind::Var(var), module.ty(operand));
             bound.push((var, operand));
         }
-        given.insert(param, value);
+        given.insert(ExprKey::Var(param), value);
     }
     let body = Copy::applied(module, given, &order).expr(body);
     Some(bind(module, span, ty, bound.into_iter(), body))
