@@ -87,6 +87,12 @@ impl PassCx<'_> {
         Some(self.call(module, span, def, args, attrs))
     }
 
+    /// Builds a conversion of a tensor to a dtype.
+    pub(crate) fn cast(&self, module: &mut Module, span: Span, data: ExprId, to: DType) -> Option<ExprId> {
+        let values = CAST.attrs?.values(&[("dtype", AttrValue::DType(Some(to)))]);
+        self.typed_call(module, span, &CAST, &[data], values)
+    }
+
     /// The type of a call of an operator, if its relation accepts the operands and determines the type.
     pub(crate) fn call_ty(&self, module: &mut Module, def: &OpDef, args: &[ExprId], attrs: &[AttrValue]) -> Option<Ty> {
         call::call_ty(module, def, args, attrs)
@@ -180,6 +186,11 @@ pub(crate) fn value_of(module: &Module, expr: ExprId) -> Option<&Tensor> {
         ExprKind::Const(id) => Some(&module.consts[id]),
         _ => None,
     }
+}
+
+/// The only number of a constant.
+pub(crate) fn number(module: &Module, expr: ExprId) -> Option<f64> {
+    value_of(module, expr).filter(|value| value.len() == 1).and_then(|value| value.to_f64s().first().copied())
 }
 
 /// The constants that attributes of calls and functions, and objects of the metadata section, mention.

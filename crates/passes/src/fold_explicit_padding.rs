@@ -9,7 +9,7 @@
 //! nn.conv2d(nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [1, 1], [2, 2]]), %w)    →    nn.conv2d(%x, %w, padding=[1, 2, 1, 2])
 //! ```
 
-use super::build::{args, attr, changed_attrs, dtype, ints_attr, str_attr, value_of};
+use super::build::{args, attr, changed_attrs, dtype, ints_attr, number, str_attr};
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use relayc_ir::types::DType;
@@ -69,10 +69,9 @@ pub(crate) fn folded(cx: &PassCx, module: &mut Module, call: ExprId) -> Option<E
 
 /// Whether an operator with the padding `own` pads with a value, or counts it.
 fn pads_alike(cx: &PassCx, module: &Module, call: ExprId, value: ExprId, own: &[i64]) -> bool {
-    let number = |expr: ExprId| value_of(module, expr).filter(|value| value.len() == 1).map(|value| value.to_f64s()[0]);
-    let Some(with) = number(value) else { return false };
+    let Some(with) = number(module, value) else { return false };
     if cx.calls(module, call, &QNN_CONV2D) {
-        return args(module, call).get(2).is_some_and(|&zero_point| number(zero_point) == Some(with));
+        return args(module, call).get(2).is_some_and(|&zero_point| number(module, zero_point) == Some(with));
     }
     if cx.calls_any(module, call, &MAXIMA) {
         return dtype(module, value).and_then(least) == Some(with);

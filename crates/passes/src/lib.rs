@@ -33,7 +33,6 @@ mod elementwise_before_join;
 mod eliminate_common_subexpr;
 mod eta_expand;
 mod external_compilers;
-mod fake_quantization;
 mod fast_math;
 mod flatten_atrous_conv;
 mod fold_constants;
@@ -44,6 +43,7 @@ mod gradient;
 mod half_compute_legalize;
 mod inline;
 mod inline_globals;
+mod integer_products;
 mod lambda_lift;
 mod let_list;
 mod liveness;
@@ -116,7 +116,7 @@ const PASSES: &[Pass] = &[
     to_a_normal_form::PASS,
     to_basic_block_normal_form::PASS,
     to_graph_normal_form::PASS,
-    fake_quantization::PASS,
+    integer_products::PASS,
     simplify_inference::PASS,
     crop_windows::PASS,
     fold_constants::PASS,

@@ -2,7 +2,7 @@
 //! `qnn.dequantize` around what they were.
 //!
 //! The text stays one that a person can read and that means what it says: every conversion is an operator. Where a machine has
-//! products of bytes, `fake-quantization-to-integer` makes integers of it. Data is unsigned with one scale and zero point, weights
+//! products of bytes, `integer-products` makes integers of it. Data is unsigned with one scale and zero point, weights
 //! are signed with a scale for each output (Krishnamoorthi, *Quantizing deep convolutional networks for efficient inference*, 2018).
 //!
 //! Not a pass of the pipeline, because it needs the ranges that activations have.

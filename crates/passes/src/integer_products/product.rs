@@ -1,7 +1,7 @@
 //! Products of integers of 8 bits in place of products of what they stand for.
 
 use super::super::PassCx;
-use super::super::build::{args, dims, dtype, sides};
+use super::super::build::{args, dims, dtype, number, sides};
 use super::find::{self, Weights, Zero};
 use super::unsigned::Unsigned;
 use relayc_base::Span;
@@ -10,7 +10,7 @@ use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 use relayc_ir::{AttrValue, ExprId, Module};
 use relayc_ops::declarations::{
-    ADD, CAST, CONV2D, Conv2dAttrs, DENSE, MATMUL, MULTIPLY, MatmulAttrs, PAD, QNN_CONV2D, QNN_DENSE, SUBTRACT,
+    ADD, CONV2D, Conv2dAttrs, DENSE, MATMUL, MULTIPLY, MatmulAttrs, PAD, QNN_CONV2D, QNN_DENSE, SUBTRACT,
 };
 
 /// The integers whose products a machine adds at once.
@@ -54,7 +54,7 @@ impl<'a> Products<'a> {
         };
         let (Some(scale), Some(scales)) = (data.scale, scales) else { return Some(sum) };
         let span = module.exprs[expr].span;
-        let factor = match find::number(module, scale) {
+        let factor = match number(module, scale) {
             Some(scale) => {
                 let factors = scales.to_vec::<f32>()?.iter().map(|factor| factor * scale as f32).collect::<Vec<f32>>();
                 self.cx.constant(module, span, Tensor::from_vec(scales.shape(), factors))
@@ -64,7 +64,7 @@ impl<'a> Products<'a> {
                 self.cx.typed_call(module, span, &MULTIPLY, &[scales, scale], vec![])?
             }
         };
-        let float = self.cast(module, span, sum, DType::F32)?;
+        let float = self.cx.cast(module, span, sum, DType::F32)?;
         self.cx.typed_call(module, span, &MULTIPLY, &[float, factor], vec![])
     }
 
@@ -82,11 +82,6 @@ impl<'a> Products<'a> {
         let rows = ints.to_vec::<i8>()?;
         let mut rows = rows.chunks_exact((ins * height * width).max(1));
         Some(whole && rows.all(|row| is_exact_by_tiles(row.iter().map(|&weight| weight.into()))))
-    }
-
-    fn cast(&self, module: &mut Module, span: Span, data: ExprId, to: DType) -> Option<ExprId> {
-        let values = CAST.attrs?.values(&[("dtype", AttrValue::DType(Some(to)))]);
-        self.cx.typed_call(module, span, &CAST, &[data], values)
     }
 
     /// Data and weights of a product; the scales are both there or both not.

@@ -1,7 +1,7 @@
 //! Finds tensors of 8-bit integers behind the operators that widen and scale them.
 
 use super::super::PassCx;
-use super::super::build::{args, dtype, shape, value_of};
+use super::super::build::{args, dtype, number, shape, value_of};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 use relayc_ir::{ExprId, Module};
@@ -40,11 +40,6 @@ pub(super) struct Weights {
 /// Whether a tensor has one element.
 pub(super) fn is_one(module: &Module, expr: ExprId) -> bool {
     shape(module, expr).is_some_and(|shape| shape.iter().all(|&dim| dim == 1))
-}
-
-/// The only number of a constant.
-pub(super) fn number(module: &Module, expr: ExprId) -> Option<f64> {
-    value_of(module, expr).filter(|value| value.len() == 1).and_then(|value| value.to_f64s().first().copied())
 }
 
 fn is_byte(module: &Module, expr: ExprId) -> bool {

@@ -4,7 +4,7 @@
 //! work on the unsigned tensor.
 
 use super::super::PassCx;
-use super::super::build::{args, dtype};
+use super::super::build::{args, dtype, number};
 use super::super::quantize::keeps_scale;
 use super::find::{self, Dequantized};
 use relayc_base::Span;
@@ -48,10 +48,10 @@ impl<'a> Unsigned<'a> {
         if let Some(made) = self.made(module, q) {
             return Some((made, SHIFT));
         }
-        let wide = self.cast(module, span, q, DType::I16)?;
+        let wide = self.cx.cast(module, span, q, DType::I16)?;
         let shift = self.cx.constant(module, span, Tensor::scalar(SHIFT as i16));
         let sum = self.cx.typed_call(module, span, &ADD, &[wide, shift], vec![])?;
-        let unsigned = self.cast(module, span, sum, DType::U8)?;
+        let unsigned = self.cx.cast(module, span, sum, DType::U8)?;
         self.known.insert(q, unsigned);
         Some((unsigned, SHIFT))
     }
@@ -66,11 +66,11 @@ impl<'a> Unsigned<'a> {
         let span = module.exprs[expr].span;
         if converts {
             let unsigned = self.made(module, q)?;
-            let wide = self.cast(module, span, unsigned, DType::I32)?;
+            let wide = self.cx.cast(module, span, unsigned, DType::I32)?;
             let shift = self.cx.constant(module, span, Tensor::scalar(SHIFT as i32));
             return self.cx.typed_call(module, span, &SUBTRACT, &[wide, shift], vec![]);
         }
-        let zero = find::number(module, *operands.get(2)?)? as i64 + SHIFT;
+        let zero = number(module, *operands.get(2)?)? as i64 + SHIFT;
         let unsigned = self.made(module, q)?;
         let zero = self.cx.constant(module, span, Tensor::scalar(i32::try_from(zero).ok()?));
         let values = module.call_attrs(expr).to_vec();
@@ -89,7 +89,7 @@ impl<'a> Unsigned<'a> {
         let from = if moved { *args(module, of.x).first()? } else { of.x };
         let Dequantized { widened, scale } = find::dequantized(module, self.cx, from)?;
         let same = dtype(module, widened.q) == Some(DType::U8)
-            && find::number(module, scale) == Some(of.scale)
+            && number(module, scale) == Some(of.scale)
             && widened.zero.other.is_none()
             && widened.zero.number == zero;
         same.then_some(())?;
@@ -120,7 +120,7 @@ impl<'a> Unsigned<'a> {
             }
             None if self.cx.calls(module, q, &QUANTIZE) => {
                 let operands = args(module, q);
-                let zero = i32::try_from(find::number(module, operands[2])? as i64 + SHIFT).ok()?;
+                let zero = i32::try_from(number(module, operands[2])? as i64 + SHIFT).ok()?;
                 let zero = self.cx.constant(module, span, Tensor::scalar(zero));
                 let mut values = module.call_attrs(q).to_vec();
                 values[QUANTIZE.attrs?.position("out_dtype")?] = AttrValue::DType(Some(DType::U8));
@@ -142,7 +142,7 @@ impl<'a> Unsigned<'a> {
         let (y, limits) = (*args(module, clip).first()?, ClipAttrs::read(module.call_attrs(clip)));
         let shift = SHIFT as f64;
         let (x, zero) = match (self.cx.calls(module, y, &ADD), &args(module, y)[..]) {
-            (true, &[x, zero]) => match find::number(module, zero) {
+            (true, &[x, zero]) => match number(module, zero) {
                 Some(number) if number.abs() <= shift => (x, number),
                 _ => (y, 0.0),
             },
@@ -153,12 +153,7 @@ impl<'a> Unsigned<'a> {
         let ends = [("a_min", limits.a_min), ("a_max", limits.a_max)]
             .map(|(end, value)| (end, AttrValue::Float { value: value + shift, bits: 32 }));
         let clip = self.cx.typed_call(module, span, &CLIP, &[sum], CLIP.attrs?.values(&ends))?;
-        self.cast(module, span, clip, DType::U8)
-    }
-
-    fn cast(&self, module: &mut Module, span: Span, data: ExprId, to: DType) -> Option<ExprId> {
-        let values = CAST.attrs?.values(&[("dtype", AttrValue::DType(Some(to)))]);
-        self.cx.typed_call(module, span, &CAST, &[data], values)
+        self.cx.cast(module, span, clip, DType::U8)
     }
 }
 
@@ -171,12 +166,12 @@ fn quantization(module: &Module, cx: &PassCx, expr: ExprId) -> Option<Quantizati
     };
     if cx.calls(module, expr, &QUANTIZE) {
         let &[x, scale, zero] = &args(module, expr)[..] else { return None };
-        return Some(Quantization { x, scale: find::number(module, scale)?, zero: find::number(module, zero)? as i64 });
+        return Some(Quantization { x, scale: number(module, scale)?, zero: number(module, zero)? as i64 });
     }
     let (quotient, zero) = rounded(module, cx, expr, (least, greatest))?;
     cx.calls(module, quotient, &DIVIDE).then_some(())?;
     let &[x, scale] = &args(module, quotient)[..] else { return None };
-    Some(Quantization { x, scale: find::number(module, scale)?, zero })
+    Some(Quantization { x, scale: number(module, scale)?, zero })
 }
 
 /// The number that a conversion to integers rounds, limits to exactly these and adds a zero point to, and that.
@@ -187,10 +182,10 @@ pub(super) fn rounded(module: &Module, cx: &PassCx, expr: ExprId, (least, greate
     let limits = ClipAttrs::read(module.call_attrs(clip));
     (limits.a_min == least && limits.a_max == greatest).then_some(())?;
     let (rounded, zero) = match within(sum, &ADD).as_deref() {
-        Some(&[rounded, zero]) => (rounded, find::number(module, zero)?),
+        Some(&[rounded, zero]) => (rounded, number(module, zero)?),
         _ => (sum, 0.0),
     };
-    let is_rounding = |number: ExprId| find::number(module, number) == Some(ROUNDING);
+    let is_rounding = |expr: ExprId| number(module, expr) == Some(ROUNDING);
     let &[shifted, back] = &within(rounded, &SUBTRACT)?[..] else { return None };
     let &[number, there] = &within(shifted, &ADD)?[..] else { return None };
     let whole = zero.fract() == 0.0 && zero.abs() <= 255.0;

@@ -1,5 +1,5 @@
-//! Has products of dequantized tensors multiply the integers: TVM's `FakeQuantizationToInteger`
-//! (`src/relay/transforms/fake_quantization_to_integer.cc`), for the products that the machine has instructions for.
+//! Has products of dequantized tensors multiply the integers, where the machine has instructions for that. What is around them stays
+//! in float32; TVM's `FakeQuantizationToInteger`, in which whole regions compute on integers, is `fake_quantization`.
 //!
 //! A quantized network of ONNX or of a framework says `dequantize`, a product in float32, `quantize`. Where data and weights are
 //! integers of 8 bits, the sum of their products is computed in int32, without any rounding, and scaled once. The same holds for
@@ -34,7 +34,7 @@ use super::{Pass, PassCx};
 use relayc_ir::Module;
 
 pub(crate) const PASS: Pass = Pass {
-    name: "fake-quantization-to-integer",
+    name: "integer-products",
     doc: "Has products of dequantized 8-bit integers multiply the integers, and scales their sums once.",
     level: 3,
     run: |module, cx| Ok(run(module, cx)),

@@ -4,7 +4,7 @@
 //! division. A quotient may differ in its last bit. Steps of rounding and limiting that change nothing are left out.
 
 use super::super::PassCx;
-use super::super::build::{args, dtype, value_of};
+use super::super::build::{args, dtype, number, value_of};
 use super::super::users::Users;
 use super::find;
 use super::unsigned::{self, ROUNDING};
@@ -26,7 +26,7 @@ pub(super) fn quantized(module: &mut Module, cx: &PassCx, users: &Users, expr: E
     let quotient = cx.calls(module, expr, &DIVIDE) && scaling.is_rounded(module, expr);
     (quotient || cx.calls(module, expr, &QUANTIZE)).then_some(())?;
     let (&x, &scale) = (operands.first()?, operands.get(1)?);
-    let scale = find::number(module, scale).filter(|&scale| scale > 0.0 && scale != 1.0)?;
+    let scale = number(module, scale).filter(|&scale| scale > 0.0 && scale != 1.0)?;
     let by = (1.0 / scale) as f32;
     by.is_normal().then_some(())?;
     let scaled = match scaling.absorbed(module, x, expr, by) {
@@ -91,8 +91,7 @@ impl Scaling<'_> {
     /// Whether the only use of a quotient is to be rounded.
     fn is_rounded(&self, module: &Module, quotient: ExprId) -> bool {
         let &[user] = self.users.list(quotient) else { return false };
-        self.cx.calls(module, user, &ADD)
-            && args(module, user).iter().any(|&operand| find::number(module, operand) == Some(ROUNDING))
+        self.cx.calls(module, user, &ADD) && args(module, user).iter().any(|&operand| number(module, operand) == Some(ROUNDING))
     }
 
     /// The expression times a number, multiplied into constants; `None` if that needs another multiplication.
