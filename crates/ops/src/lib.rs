@@ -44,6 +44,7 @@ mod dense;
 mod dilation;
 mod dynamic;
 mod einsum;
+pub mod fake_quantization;
 mod fixed_point;
 mod fourier;
 mod gather_lowering;

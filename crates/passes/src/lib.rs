@@ -33,6 +33,7 @@ mod elementwise_before_join;
 mod eliminate_common_subexpr;
 mod eta_expand;
 mod external_compilers;
+mod fake_quantization;
 mod fast_math;
 mod flatten_atrous_conv;
 mod fold_constants;
@@ -152,6 +153,7 @@ const PASSES: &[Pass] = &[
     inline_globals::PASS,
     manifest_lifetimes::PASS,
     annotate_used_memory::PASS,
+    fake_quantization::PASS,
     convert_layout::PASS,
     to_mixed_precision::PASS,
     external_compilers::annotate_target::PASS,

@@ -13,7 +13,7 @@ mod numbers;
 mod onnx;
 mod rel;
 mod requantize;
-mod unary;
+pub(crate) mod unary;
 
 pub(crate) use onnx::ONNX;
 
@@ -134,7 +134,7 @@ pub const DEQUANTIZE: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-pub(crate) const REQUANTIZE: OpDef = OpDef {
+pub const REQUANTIZE: OpDef = OpDef {
     name: "qnn.requantize",
     doc: "`round((data - input_zero_point) * input_scale / output_scale) + output_zero_point`, limited to the range of \
           `out_dtype`. `int64` multiplies by the quotient of the scales as `fixed_point_multiply` does and adds the zero point \
