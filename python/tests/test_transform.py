@@ -492,26 +492,23 @@ def test_regions_between_dequantize_and_quantize_compute_integers():
 def test_regions_without_a_rule_stay_or_are_an_error():
     mod = quantized_dense(lambda real: relay.cos(real))
     assert tvm.ir.structural_equal(transform.FakeQuantizationToInteger()(mod), mod)
-    with pytest.raises(tvm.TVMError, match="no rewrite rule for cos"):
+    with pytest.raises(tvm.TVMError, match="`cos` has no rule"):
         transform.FakeQuantizationToInteger(hard_fail=True)(mod)
     single = transform.FakeQuantizationToInteger(use_qat=True)(mod)["main"].body.args[0].args[0]
     assert single.op.name == "qnn.dequantize" and single.args[0].op.name == "qnn.dense"
 
 
-def test_rules_for_regions_may_be_registered():
-    seen: List[Any] = []
-
-    def rule(expr: Any, types: Any) -> Any:
-        seen.append(types[expr.args[0]].dtype)
-        return [relay.negative(expr.args[0]), types[expr.args[0]]]
-
-    relay.op.register_fake_quantization_to_integer("cos", rule)
+def test_rules_of_python_for_regions_are_refused():
+    with pytest.raises(NotImplementedError, match="crates/ops/src/fake_quantization.rs"):
+        relay.op.register_fake_quantization_to_integer("cos", lambda expr, types: [expr, types[expr]])
+    mod = quantized_dense(relay.nn.relu)
+    relu = tvm.ir.Op.get("nn.relu")
+    relu.set_attr("FTVMFakeQuantizationToInteger", lambda expr, types: [expr, types[expr]], 11)
     try:
-        mod = transform.FakeQuantizationToInteger()(quantized_dense(relay.cos))
+        with pytest.warns(UserWarning, match="regions with nn.relu stay"):
+            assert tvm.ir.structural_equal(transform.FakeQuantizationToInteger()(mod), mod)
     finally:
-        tvm.ir.Op.get("cos").reset_attr("FTVMFakeQuantizationToInteger")
-    assert seen == ["int32"]
-    assert "negative" in {str(name) for name in relay.analysis.list_op_freqs(mod)}
+        relu.reset_attr("FTVMFakeQuantizationToInteger")
 
 
 def test_a_recast_module_keeps_its_other_functions_and_attributes() -> None:

@@ -151,15 +151,18 @@ def register_pattern(op_name: str, pattern: int, level: int = 10) -> Any:
 
 
 def register_fake_quantization_to_integer(op_name: str, func: _Function = None, level: int = 10) -> Any:
-    """Registers how `FakeQuantizationToInteger` rewrites a call; also a decorator."""
-    return register_op_attr(op_name, "FTVMFakeQuantizationToInteger", func, level)
+    """Refuses: `FakeQuantizationToInteger` calls no Python."""
+    raise NotImplementedError(
+        f"FakeQuantizationToInteger calls no rules of Python: write `{op_name}` with operators that have rules, "
+        "or declare its rule in crates/ops/src/fake_quantization.rs"
+    )
 
 
 def register_optional_fake_quantization_to_integer(
     op_name: str, func: _Function = None, level: int = 10
 ) -> Any:
-    """Registers how `FakeQuantizationToInteger` rewrites a call that may stay as it is; also a decorator."""
-    return register_op_attr(op_name, "FTVMOptionalFakeQuantizationToInteger", func, level)
+    """Refuses: `FakeQuantizationToInteger` calls no Python."""
+    return register_fake_quantization_to_integer(op_name, func, level)
 
 
 def register_mixed_precision_conversion(op_name: str, func: _Function = None, level: int = 10) -> Any:

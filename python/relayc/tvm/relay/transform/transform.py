@@ -484,13 +484,21 @@ def FakeQuantizationToInteger(
     `hard_fail` raises where it cannot; `use_qat` converts single operators too;
     `optional_qnn_ops` names operators that are converted only on request.
     """
-    from ._fake_quantization import fake_quantization_to_integer
-
     names = [str(name) for name in optional_qnn_ops or ()]
-    return FunctionPass(
-        lambda func, mod, ctx: fake_quantization_to_integer(func, mod, hard_fail, use_qat, names),
-        _info("FakeQuantizationToInteger", 0, ["InferType", "DivToMul"]),
-    )
+
+    def options(ctx: PassContext, mod: Any) -> Mapping[str, Any]:
+        from ._fake_quantization import ruled_in_python
+
+        return {
+            "hard_fail": hard_fail,
+            "use_qat": use_qat,
+            "optional_qnn_ops": names,
+            "excluded": ruled_in_python(mod),
+        }
+
+    required = ["InferType", "DivToMul"]
+    native = "fake-quantization-to-integer"
+    return NativePass.of(FunctionPass, "FakeQuantizationToInteger", 0, required, native, options)
 
 
 def FlattenAtrousConv() -> Pass:
