@@ -105,6 +105,10 @@ fn conv2d(cx: &mut GradCx) -> Rule {
     let dtype = ("out_dtype", AttrValue::DType(Some(out_dtype)));
     let mut to_data = shared.to_vec();
     to_data.extend([("output_padding", output_padding), dtype.clone()]);
+    // Without groups the weight has as many channels as the data.
+    if cx.attr_int("groups")? > 1 {
+        to_data.push(("channels", AttrValue::int(image[1])));
+    }
     let to_data = cx.op("nn.conv2d_transpose", &[cx.grad, weight], &to_data);
     let mut to_weight = shared.to_vec();
     let grad_layout = if cx.attr_is("out_layout", "") { "data_layout" } else { "out_layout" };
