@@ -1,0 +1,159 @@
+//! How long an editor waits: typed sessions on a text of 5,000 operators and on one of the size of resnet-50, replayed.
+//!
+//! Each session types into the middle of the text. After each key the time until its diagnostics is taken, then that of a completion,
+//! a hover and the inlay hints of a screen, both right after the key, where the check is waited for, and once more when it has ended.
+//! Printed are the median and the 95th percentile in milliseconds, and the memory of the process.
+
+use lsp_server::{Connection, Message, Notification, Request, RequestId};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+const URI: &str = "file:///net.relay";
+
+/// Lines of a screen.
+const SCREEN: usize = 60;
+
+/// What is typed, key by key.
+const TYPED: &str = "  let %a = nn.relu(%0);\n";
+
+fn main() {
+    // `cargo test` runs benches to see that they work.
+    let n_sessions = if std::env::args().any(|arg| arg == "--bench") { 10 } else { 1 };
+    for (name, n_operators) in [("5,000 operators", 5000), ("180 operators", 180)] {
+        let text = network(n_operators);
+        let mut times = Times::default();
+        for session in 0..n_sessions {
+            replay(&text, n_operators * (session + 1) / (n_sessions + 1), &mut times);
+        }
+        println!("{name}, {} KB", text.len() / 1000);
+        times.print();
+    }
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("VmHWM: unknown");
+    println!("memory at most, client and texts included: {}", peak.trim_start_matches("VmHWM:").trim());
+}
+
+/// A chain of convolutions, activations and sums.
+fn network(n: usize) -> String {
+    let mut text = String::from(
+        "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(1, 64, 56, 56), float32], %w: Tensor[(64, 64, 3, 3), float32]) {\n",
+    );
+    let mut last = "%x".to_owned();
+    for i in 0..n {
+        let value = match i % 3 {
+            0 => format!("nn.conv2d({last}, %w, padding=[1, 1, 1, 1], channels=64, kernel_size=[3, 3])"),
+            1 => format!("nn.relu({last})"),
+            _ => format!("add({last}, %{})", i - 2),
+        };
+        text.push_str(&format!("  %{i} = {value};\n"));
+        last = format!("%{i}");
+    }
+    text + &format!("  nn.softmax({last})\n}}\n")
+}
+
+#[derive(Default)]
+struct Times {
+    of: Vec<(&'static str, Vec<Duration>)>,
+}
+
+impl Times {
+    fn add(&mut self, what: &'static str, time: Duration) {
+        match self.of.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, times)) => times.push(time),
+            None => self.of.push((what, vec![time])),
+        }
+    }
+
+    fn print(&mut self) {
+        for (what, times) in &mut self.of {
+            times.sort();
+            let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3;
+            println!("  {what:<32} median {:7.2}  95 % {:7.2}  of {}", at(0.5), at(0.95), times.len());
+        }
+    }
+}
+
+fn replay(text: &str, line: usize, times: &mut Times) {
+    let mut client = Client::start();
+    client.notify("textDocument/didOpen", json!({
+        "textDocument": { "uri": URI, "languageId": "relay", "version": 1, "text": text },
+    }));
+    client.ask("textDocument/diagnostic", about(0, 0));
+    let (mut row, mut column) = (line, 0);
+    for (index, key) in TYPED.chars().enumerate() {
+        let at = json!({ "line": row, "character": column });
+        let begun = Instant::now();
+        client.notify("textDocument/didChange", json!({
+            "textDocument": { "uri": URI, "version": index + 2 },
+            "contentChanges": [{ "range": { "start": at, "end": at }, "text": key.to_string() }],
+        }));
+        (row, column) = if key == '\n' { (row + 1, 0) } else { (row, column + 1) };
+        let requests = [
+            ("completion", "textDocument/completion"),
+            ("hover", "textDocument/hover"),
+            ("inlay hints of a screen", "textDocument/inlayHint"),
+        ];
+        // One kind of request is the first after each key.
+        let (first, method) = requests[index % requests.len()];
+        let name: &'static str = match first {
+            "completion" => "completion, right after a key",
+            "hover" => "hover, right after a key",
+            _ => "inlay hints, right after a key",
+        };
+        times.add(name, client.ask(method, about(row, column)));
+        client.ask("textDocument/diagnostic", about(row, column));
+        times.add("diagnostics after a key", begun.elapsed());
+        for (name, method) in requests {
+            times.add(name, client.ask(method, about(row, column)));
+        }
+    }
+    client.ask("shutdown", Value::Null);
+    client.notify("exit", Value::Null);
+}
+
+fn about(row: usize, column: usize) -> Value {
+    let first = row.saturating_sub(SCREEN / 2);
+    json!({
+        "textDocument": { "uri": URI }, "position": { "line": row, "character": column },
+        "range": { "start": { "line": first, "character": 0 }, "end": { "line": first + SCREEN, "character": 0 } },
+    })
+}
+
+struct Client {
+    connection: Connection,
+    n_asked: i32,
+}
+
+impl Client {
+    fn start() -> Client {
+        let (connection, server) = Connection::memory();
+        std::thread::spawn(move || relayc_lsp::serve_over(server));
+        let mut client = Client { connection, n_asked: 0 };
+        let text = json!({ "diagnostic": {}, "completion": { "completionItem": { "snippetSupport": true } } });
+        client.ask("initialize", json!({ "capabilities": { "textDocument": text } }));
+        client.notify("initialized", json!({}));
+        client
+    }
+
+    fn notify(&self, method: &str, params: Value) {
+        self.connection.sender.send(Notification::new(method.to_owned(), params).into()).expect("the server listens");
+    }
+
+    /// The time until the answer.
+    fn ask(&mut self, method: &str, params: Value) -> Duration {
+        self.n_asked += 1;
+        let id = RequestId::from(self.n_asked);
+        let begun = Instant::now();
+        let request = Request { id: id.clone(), method: method.to_owned(), params };
+        self.connection.sender.send(request.into()).expect("the server listens");
+        loop {
+            match self.connection.receiver.recv().expect("the server answers") {
+                Message::Response(response) if response.id == id => {
+                    assert!(response.response_result.is_ok(), "`{method}`: {:?}", response.response_result);
+                    return begun.elapsed();
+                }
+                _ => {}
+            }
+        }
+    }
+}
