@@ -195,7 +195,7 @@ def _refused_use(function, seen):
         if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
             continue
         value = _resolve(node, names)
-        if isinstance(value, RefusedType) and not value._path.startswith(RELAY):
+        if isinstance(value, RefusedType) and not any(name in value._path for name in RELAY):
             place = pathlib.Path(function.__code__.co_filename).name
             return f"{place}:{first + node.lineno - 1}: {ast.unparse(node)}"
         if isinstance(node, ast.Name) and inspect.isfunction(value):

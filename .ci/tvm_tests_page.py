@@ -2,7 +2,7 @@
 """Writes the figures of a whole run of .ci/tvm_tests.py into the page about it.
 
     .ci/tvm_tests.py --tvm ~/tvm --reasons reasons.txt > table.txt
-    .ci/tvm_tests_page.py table.txt reasons.txt "$(git rev-parse --short HEAD)" requirements.txt
+    .ci/tvm_tests_page.py table.txt reasons.txt "commit $(git rev-parse --short HEAD)" requirements.txt
 
 Replaces everything behind the mark in docs/src/python/tvm-tests.md.
 """
@@ -25,7 +25,7 @@ CORE = re.compile(
 #: Words of reasons, first match first, and what they mean.
 NEEDS = [
     ("a GPU, or another processor", r"Support for (a GPU|ARM)|AMDGPU|GPU"),
-    ("microcontrollers", r"CMSIS|MicroTVM|tvm\.micro|testing\.aot|AOT_DEFAULT_RUNNER|AOTTestModel|Pool|generate_ref_data"),
+    ("microcontrollers", r"CMSIS|MicroTVM|tvm\.micro|testing\.aot|AOT_DEFAULT_RUNNER|AOTTest|Pool|generate_ref_data"),
     ("tuning", r"autotvm|auto_scheduler|meta_schedule|collage|partition_for_testing"),
     ("TE, TIR or TOPI", r"\bte\.|topi|tir|script|prim_func|\bT\.|[Ll]ower"),
     ("RPC", r"rpc"),
@@ -78,7 +78,7 @@ def page(rows, outcomes, versions, commit, packages):
     core = [numbers for path, numbers in rows.items() if CORE.match(path)]
     lines = [
         "",
-        f"Commit `{commit}`, one run over all {len(rows)} files. {versions_in_words(versions)}.",
+        f"At {commit}, one run over all {len(rows)} files. {versions_in_words(versions)}.",
         "All packages:",
         "",
         "```text",
