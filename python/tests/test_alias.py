@@ -217,10 +217,14 @@ def test_refused_names_stand_where_they_are_only_named() -> None:
     @autotvm.register_topi_compute
     def decorated(x: te.Tensor) -> None: ...
 
+    @autotvm.register_topi_compute("name")
+    def named(x: te.Tensor) -> None: ...
+
     class Tuner(autotvm.tuner.Tuner): ...
 
     for use in (
         lambda: decorated(1),
+        lambda: named(1),
         lambda: te.compute((2,), lambda i: i),
         lambda: autotvm.template("name"),
         lambda: [x for x in tvm.topi.nn],

@@ -198,7 +198,7 @@ _GLOBAL_FUNCTIONS: Dict[str, str] = {
 }
 
 #: What is called to make a decorator: the call imports, and so does what is decorated.
-_DECORATORS = ("autotvm.register_topi_compute", "autotvm.register_topi_schedule", "autotvm.template")
+_DECORATORS = ("autotvm.register_topi_compute", "autotvm.register_topi_schedule")
 
 _ROOT = __name__.rpartition(".")[0]
 
