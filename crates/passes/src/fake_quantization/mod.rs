@@ -19,6 +19,7 @@
 //! ```
 
 mod affine;
+mod convert;
 mod region;
 mod rules;
 
@@ -53,7 +54,7 @@ pub(crate) const PASS: Pass = Pass {
 };
 
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
-    let rules = region::Rules::of(cx);
+    let rules = convert::Rules::of(cx);
     let mut failed = None;
     let mut said = |converted: Result<_, String>| {
         converted.unwrap_or_else(|why| {
@@ -61,9 +62,9 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
             None
         })
     };
-    let mut any = rewrite(module, |module, expr| said(region::quantized(module, &rules, expr)));
+    let mut any = rewrite(module, |module, expr| said(convert::quantized(module, &rules, expr)));
     if cx.args.bool("use_qat") {
-        any |= rewrite(module, |module, expr| said(region::alone(module, &rules, expr)));
+        any |= rewrite(module, |module, expr| said(convert::alone(module, &rules, expr)));
     }
     match failed.filter(|_| cx.args.bool("hard_fail")) {
         Some(why) => Err(refused(&PASS, &why)),
