@@ -75,18 +75,24 @@ impl Times {
 
 fn replay(text: &str, line: usize, times: &mut Times) {
     let mut client = Client::start();
-    client.notify("textDocument/didOpen", json!({
-        "textDocument": { "uri": URI, "languageId": "relay", "version": 1, "text": text },
-    }));
+    client.notify(
+        "textDocument/didOpen",
+        json!({
+            "textDocument": { "uri": URI, "languageId": "relay", "version": 1, "text": text },
+        }),
+    );
     client.ask("textDocument/diagnostic", about(0, 0));
     let (mut row, mut column) = (line, 0);
     for (index, key) in TYPED.chars().enumerate() {
         let at = json!({ "line": row, "character": column });
         let begun = Instant::now();
-        client.notify("textDocument/didChange", json!({
-            "textDocument": { "uri": URI, "version": index + 2 },
-            "contentChanges": [{ "range": { "start": at, "end": at }, "text": key.to_string() }],
-        }));
+        client.notify(
+            "textDocument/didChange",
+            json!({
+                "textDocument": { "uri": URI, "version": index + 2 },
+                "contentChanges": [{ "range": { "start": at, "end": at }, "text": key.to_string() }],
+            }),
+        );
         (row, column) = if key == '\n' { (row + 1, 0) } else { (row, column + 1) };
         let requests = [
             ("completion", "textDocument/completion"),

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 /// What a user may set. What is not set, or is of another kind, is as by default.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Default, Debug, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Settings {
     pub(crate) inlay_hints: InlayHints,
@@ -23,12 +23,6 @@ pub(crate) struct InlayHints {
 impl Default for InlayHints {
     fn default() -> Self {
         InlayHints { types: true, closing_brace_lines: 20, max_length: 60 }
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings { inlay_hints: InlayHints::default() }
     }
 }
 

@@ -139,10 +139,7 @@ pub(super) fn resolve(cx: &mut Cx, mut hint: InlayHint) -> InlayHint {
     let expr = match mention.meaning {
         Meaning::Graph { node, .. } => Some(node),
         // Any mention that is an expression has the dimensions of the variable.
-        meaning => {
-            let found = cx.checked.mentions_of(meaning).find_map(|mention| cx.checked.expr_at(mention.span));
-            found
-        }
+        meaning => cx.checked.mentions_of(meaning).find_map(|mention| cx.checked.expr_at(mention.span)),
     };
     let (Some(expr), Some(ty), InlayHintLabel::LabelParts(parts)) = (expr, cx.checked.ty(mention.meaning), &mut hint.label)
     else {
