@@ -1,0 +1,48 @@
+-- Drives the language server from Neovim: each answer is a line of JSON, in the words of tests/peers/editors.py.
+local relayc = os.getenv("RELAYC")
+vim.o.swapfile = false
+vim.cmd("edit " .. os.getenv("RELAYC_TEXT"))
+local client = vim.lsp.start_client({ name = "relayc", cmd = { relayc, "lsp" } })
+vim.lsp.buf_attach_client(0, client)
+
+local function say(what, value)
+  io.stdout:write(vim.fn.json_encode({ what, value }) .. "\n")
+end
+
+local function ask(method, more)
+  local params = vim.tbl_extend("force", { textDocument = vim.lsp.util.make_text_document_params() }, more or {})
+  local answers = vim.lsp.buf_request_sync(0, method, params, 10000)
+  return answers[client].result
+end
+
+local function text()
+  return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\n") .. "\n"
+end
+
+local function wait_for_diagnostics(wanted)
+  vim.wait(10000, function() return #vim.diagnostic.get(0) == wanted end)
+  return vim.diagnostic.get(0)
+end
+
+local found = wait_for_diagnostics(1)[1]
+say("diagnostics", { found.lnum, found.code })
+
+local at = { line = found.lnum, character = found.col }
+local range = { start = at, ["end"] = at }
+local action = ask("textDocument/codeAction", { range = range, context = { diagnostics = {} } })[1]
+vim.lsp.util.apply_workspace_edit(action.edit, "utf-16")
+wait_for_diagnostics(0)
+say("code action", text())
+
+vim.lsp.util.apply_text_edits(ask("textDocument/formatting", { options = { tabSize = 2, insertSpaces = true } }), 0, "utf-16")
+say("format", text())
+
+say("hover", ask("textDocument/hover", { position = { line = 2, character = 7 } }).contents.value)
+
+vim.lsp.util.apply_workspace_edit(
+  ask("textDocument/rename", { position = { line = 2, character = 7 }, newName = "%scores" }), "utf-16")
+say("rename", text())
+
+local items = ask("textDocument/completion", { position = { line = 3, character = 8 } }).items
+say("completion", vim.tbl_map(function(item) return item.label end, items))
+vim.cmd("quit!")
