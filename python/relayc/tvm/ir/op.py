@@ -116,14 +116,17 @@ class Op(RelayExpr):
         self._attributes.pop(attr_name, None)
 
     def add_type_rel(self, rel_name: str, type_rel_func: Optional[Callable] = None) -> None:
-        """Names the relation of the types, for readers alone: relayc infers types of its own operators.
+        """Says how the type of a result follows: a relation by name, or a function over types.
 
-        Raises NotImplementedError for a function.
+        Raises NotImplementedError for a function for an operator of Relay.
         """
-        if type_rel_func is not None:
+        from .. import _operators
+
+        if type_rel_func is not None and self.name in _operators.declarations():
             raise NotImplementedError(
                 "relayc infers types of its own operators: write a function of those, with the attribute `Composite`"
             )
+        self._type_rel = (rel_name, type_rel_func)
 
     def add_argument(self, name: str, type: str, description: str) -> None:
         """Adds an argument: its name, type and description."""

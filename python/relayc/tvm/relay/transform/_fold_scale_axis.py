@@ -18,7 +18,7 @@ import numpy as np
 from ...ir import Op
 from ...tir.data_layout import Layout
 from ..dataflow_pattern.graph import children, mutate
-from ..dataflow_pattern.group import post_order
+from ..analysis._walk import post_order
 from ..expr import Call, Constant
 
 __all__ = ["backward_fold_scale_axis", "forward_fold_scale_axis"]
@@ -193,7 +193,7 @@ def forward_fold_scale_axis(func: Any) -> Any:
 
 def _forward_demands(func: Any) -> Dict[int, Optional[_Demand]]:
     demands: Dict[int, Optional[_Demand]] = {}
-    for expr in reversed(post_order(func)):
+    for expr in reversed(list(post_order(func, children))):
         parts = children(expr)
         asked: List[Optional[_Demand]] = [None] * len(parts)
         if _name(expr) in _FORWARD and _name(expr) != "multiply":
@@ -290,7 +290,7 @@ _FORWARD: Dict[str, Callable[..., Any]] = {
 
 def backward_fold_scale_axis(func: Any) -> Any:
     """`func` with multiplications moved into the weights of the products before them."""
-    order = post_order(func)
+    order = list(post_order(func, children))
     demands = _backward_demands(order)
     if not demands:
         return func

@@ -43,7 +43,7 @@ def infer_types(mod: Any, infer: Any) -> Any:
 
 
 def _calls_own(func: Any) -> bool:
-    from ..dataflow_pattern.group import post_order
+    from ..analysis._walk import post_order
 
     return any(_is_own_call(expr) for expr in post_order(func))
 
