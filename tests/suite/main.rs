@@ -19,6 +19,7 @@ mod graph_json;
 #[cfg(feature = "jit")]
 mod kill;
 mod lints;
+mod lsp;
 mod mistakes;
 mod mxnet;
 mod onnx;

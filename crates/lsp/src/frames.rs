@@ -6,6 +6,7 @@
 use crate::server::{self, serve_over};
 use lsp_server::{Connection, ErrorCode, Message, RequestId, Response};
 use lsp_types::MessageType;
+use lsp_types::notification::{Exit, Notification as _};
 use serde_json::Value;
 use std::io::{self, BufRead, Read, Write};
 
@@ -24,11 +25,14 @@ pub fn serve() -> bool {
     let read = move || {
         let mut input = io::stdin().lock();
         while let Ok(Some(frame)) = next_frame(&mut input) {
-            let sent = match frame.and_then(|text| message(&text)) {
+            let frame = frame.and_then(|text| message(&text));
+            // Nothing comes after it: a reader that waited would keep the process.
+            let is_last = matches!(&frame, Ok(Message::Notification(told)) if told.method == Exit::METHOD);
+            let sent = match frame {
                 Ok(message) => to_server.send(message).is_ok(),
                 Err(answer) => answers.send(answer).is_ok(),
             };
-            if !sent {
+            if is_last || !sent {
                 break;
             }
         }
@@ -44,7 +48,7 @@ pub fn serve() -> bool {
     let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
     let (Ok(_), Ok(writer)) = (thread("reader").spawn(read), thread("writer").spawn(write)) else { return false };
     let fine = serve_over(server);
-    // The reader may wait for input that never comes; what has been answered is still written.
+    // What has been answered is still written.
     let _ = writer.join();
     fine
 }

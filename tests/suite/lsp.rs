@@ -1,0 +1,77 @@
+//! `relayc lsp` as a process: it answers over standard input and output, goes on after what is no message, and ends when it is told.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+struct Server {
+    process: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Server {
+    fn start() -> Server {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_relayc"));
+        let mut process = command.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("relayc starts");
+        let output = BufReader::new(process.stdout.take().expect("it is piped"));
+        Server { process, output }
+    }
+
+    fn send(&mut self, text: &str) {
+        let mut input = self.process.stdin.as_ref().expect("it is piped");
+        write!(input, "Content-Length: {}\r\n\r\n{text}", text.len()).expect("relayc reads");
+        input.flush().expect("relayc reads");
+    }
+
+    fn answer(&mut self) -> String {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            self.output.read_line(&mut line).expect("relayc writes text");
+            match line.trim_end().split_once(": ") {
+                Some(("Content-Length", number)) => length = number.parse().expect("a number"),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut text = vec![0; length];
+        self.output.read_exact(&mut text).expect("relayc writes what it says");
+        String::from_utf8(text).expect("JSON is UTF-8")
+    }
+
+    /// The exit code, while standard input stays open.
+    fn ended(mut self) -> Option<i32> {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(60) {
+            if let Some(status) = self.process.try_wait().expect("it can be waited for") {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let _ = self.process.kill();
+        panic!("relayc lsp does not end");
+    }
+}
+
+#[test]
+fn a_conversation() {
+    let mut server = Server::start();
+    server.send(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}"#);
+    assert!(server.answer().contains("\"hoverProvider\":true"));
+    server.send("{nope");
+    assert!(server.answer().contains("no JSON"));
+    server.send(r#"{"jsonrpc":"2.0","id":2,"method":"shutdown"}"#);
+    assert!(server.answer().contains("\"id\":2"));
+    server.send(r#"{"jsonrpc":"2.0","method":"exit"}"#);
+    assert_eq!(server.ended(), Some(0));
+}
+
+#[test]
+fn an_end_without_goodbye() {
+    let mut server = Server::start();
+    server.send(r#"{"jsonrpc":"2.0","method":"exit"}"#);
+    assert_eq!(server.ended(), Some(1));
+    let mut server = Server::start();
+    drop(server.process.stdin.take());
+    assert_eq!(server.ended(), Some(1));
+}
