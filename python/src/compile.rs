@@ -6,7 +6,7 @@ use crate::error::{raised, said, wrong};
 use crate::signals::{Idle, begin, ended, interrupted, with_threads};
 use crate::signature::{Nest, Param, Signature};
 use crate::subgraphs::BySubgraphs;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use relayc_base::diag::codes;
 use relayc_driver::bind::{Packed, leaves};
@@ -18,6 +18,7 @@ use relayc_engine::compile::{Isa, MAX_THREADS, Machine, Policy, Settings};
 use relayc_engine::library::{Network, Options};
 use relayc_passes as passes;
 use relayc_weights::{Named, params as params_file, read_tensors};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -51,9 +52,37 @@ fn named<T: Copy>(what: &str, name: &str, all: &[(&str, T)]) -> PyResult<T> {
     })
 }
 
+/// The number of an option, of any size in Python. Errors: ValueError outside of the range, TypeError if it is no whole number.
+fn number(what: &str, value: &Bound<'_, PyAny>, range: RangeInclusive<usize>) -> PyResult<usize> {
+    match value.extract::<usize>() {
+        Ok(found) if range.contains(&found) => Ok(found),
+        Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => Err(error),
+        _ => {
+            let (least, most) = range.into_inner();
+            Err(PyValueError::new_err(format!("{what} is {value}: expected a number from {least} to {most}")))
+        }
+    }
+}
+
+/// The option `threads`. Errors: as [`number`].
+pub(crate) fn threads_of(value: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+    if value.is_none() { Ok(None) } else { number("threads", value, 1..=MAX_THREADS).map(Some) }
+}
+
+/// The option `level`. Errors: as [`number`].
+pub(crate) fn level_of(value: &Bound<'_, PyAny>) -> PyResult<u8> {
+    number("level", value, 0..=usize::from(MAX_LEVEL)).map(|level| level as u8)
+}
+
+/// The option `sizes`. Errors: as [`number`].
+pub(crate) fn sizes_of(value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    number("sizes", value, 1..=u32::MAX as usize)
+}
+
 impl How {
-    /// Checks options of Python. Without a number of threads, the environment tells it as it tells the command line:
-    /// RELAYC_NUM_THREADS, else OMP_NUM_THREADS, else one for each processor. Errors: ValueError.
+    /// The options of Python, with numbers of [`threads_of`], [`level_of`] and [`sizes_of`]. Without a number of threads, the
+    /// environment tells it as it tells the command line: RELAYC_NUM_THREADS, else OMP_NUM_THREADS, else one for each processor.
+    /// Errors: ValueError.
     pub(crate) fn of(
         entry: &str,
         threads: Option<usize>,
@@ -65,17 +94,11 @@ impl How {
         let asked = threads;
         let of_environment = || {
             let threads = run::threads_of_environment(MAX_THREADS).map_err(PyValueError::new_err)?;
-            Ok(threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get())))
+            Ok(threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS))))
         };
         let threads = asked.map_or_else(of_environment, PyResult::Ok)?;
-        if !(1..=MAX_THREADS).contains(&threads) {
-            return Err(PyValueError::new_err(format!("threads is {threads}: expected a number from 1 to {MAX_THREADS}")));
-        }
-        if level > MAX_LEVEL {
-            return Err(PyValueError::new_err(format!("level is {level}: expected a number from 0 to {MAX_LEVEL}")));
-        }
         let (accuracy, machine) = (named("accuracy", accuracy, &ACCURACIES)?, named("target", target, &TARGETS)?);
-        Ok(How { entry: entry.to_owned(), threads, asked, accuracy, machine, level, sizes: sizes.max(1) })
+        Ok(How { entry: entry.to_owned(), threads, asked, accuracy, machine, level, sizes })
     }
 
     pub(crate) fn accuracy_name(&self) -> &'static str {

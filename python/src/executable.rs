@@ -1,7 +1,7 @@
 //! `Executable`: a compiled program that is called with arrays of NumPy.
 
 use crate::arrays::{Array, Port};
-use crate::compile::{How, Made};
+use crate::compile::{How, Made, level_of, sizes_of, threads_of};
 use crate::engines::{Call, Engine};
 use crate::error::{raised, said};
 use crate::module::Module;
@@ -382,13 +382,13 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load_artifact, module)?)
 }
 
-type Options = (String, Option<usize>, String, String, u8, usize);
+type Options<'py> = (String, Bound<'py, PyAny>, String, String, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// Compiles a text with its weights, the bytes of a file of tensors: what an executable is pickled as.
 #[pyfunction]
-pub(crate) fn compile_text(py: Python<'_>, name: &str, text: &str, weights: &[u8], options: Options) -> PyResult<Executable> {
+pub(crate) fn compile_text(py: Python<'_>, name: &str, text: &str, weights: &[u8], options: Options<'_>) -> PyResult<Executable> {
     let (entry, threads, accuracy, target, level, sizes) = options;
-    let how = How::of(&entry, threads, &accuracy, &target, level, sizes)?;
+    let how = How::of(&entry, threads_of(&threads)?, &accuracy, &target, level_of(&level)?, sizes_of(&sizes)?)?;
     let made = with_threads(py, || Made::read(name, text, weights, how))?;
     Executable::new(py, made)
 }
@@ -401,11 +401,11 @@ pub(crate) fn compile(
     py: Python<'_>,
     module: &Module,
     entry: &str,
-    threads: Option<usize>,
+    #[pyo3(from_py_with = threads_of)] threads: Option<usize>,
     accuracy: &str,
     target: &str,
-    level: u8,
-    sizes: usize,
+    #[pyo3(from_py_with = level_of)] level: u8,
+    #[pyo3(from_py_with = sizes_of)] sizes: usize,
 ) -> PyResult<Executable> {
     let how = How::of(entry, threads, accuracy, target, level, sizes)?;
     let made = with_threads(py, || Made::of(module.program.clone(), how))?;
@@ -415,7 +415,12 @@ pub(crate) fn compile(
 /// Loads an artifact of `relayc build` or `Executable.save`. It is code: load only what you trust.
 #[pyfunction]
 #[pyo3(signature = (path, threads=None, target="native"))]
-pub(crate) fn load_artifact(py: Python<'_>, path: PathBuf, threads: Option<usize>, target: &str) -> PyResult<Executable> {
+pub(crate) fn load_artifact(
+    py: Python<'_>,
+    path: PathBuf,
+    #[pyo3(from_py_with = threads_of)] threads: Option<usize>,
+    target: &str,
+) -> PyResult<Executable> {
     let how = How::of("main", threads, "fast", target, 3, 1)?;
     let ready = with_threads(py, || artifact::open(&path)?.load()).map_err(said)?;
     let ready = Arc::new(ready);

@@ -1,5 +1,6 @@
 //! Programs as `relayc.Module` sees them: read, checked, changed by passes, drawn; the zoo, and the manual of operators.
 
+use crate::compile::level_of;
 use crate::error::{raised, said, wrong};
 use crate::module::Module;
 use crate::signals::with_threads;
@@ -107,10 +108,16 @@ fn print(module: &Module, types: bool, meta: bool) -> String {
 /// The module after passes with these names, or after those of a level if there are no names. Errors: KeyError for an unknown pass,
 /// RelayError.
 #[pyfunction]
-fn optimized(py: Python<'_>, module: &Module, passes: Vec<String>, level: u8, entry: Option<String>) -> PyResult<Module> {
+fn optimized(
+    py: Python<'_>,
+    module: &Module,
+    passes: Vec<String>,
+    #[pyo3(from_py_with = level_of)] level: u8,
+    entry: Option<String>,
+) -> PyResult<Module> {
     let mut program = sound(module)?.clone();
     let plan = match passes.is_empty() {
-        true => PassPlan::level(level.min(optimise::MAX_LEVEL), Target::V3),
+        true => PassPlan::level(level, Target::V3),
         false => {
             PassPlan::named(passes.iter().map(String::as_str), Target::V3).map_err(|error| PyKeyError::new_err(error.message))?
         }

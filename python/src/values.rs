@@ -6,7 +6,7 @@
 //! as memory allows: nothing recurses over them.
 
 use crate::arrays::{Port, array_of, tensor_of, tensor_of_any};
-use crate::compile::{How, limits};
+use crate::compile::{How, level_of, limits, threads_of};
 use crate::error::wrong;
 use crate::module::Module;
 use crate::signals::{PerProcess, begin, ended, with_threads};
@@ -58,9 +58,9 @@ impl Evaluator {
         module: &Module,
         entry: &str,
         compiled: bool,
-        threads: Option<usize>,
+        #[pyo3(from_py_with = threads_of)] threads: Option<usize>,
         accuracy: &str,
-        level: u8,
+        #[pyo3(from_py_with = level_of)] level: u8,
     ) -> PyResult<Evaluator> {
         let how = How::of(entry, threads, accuracy, "native", level, 128)?;
         let mut program = module.program.clone();

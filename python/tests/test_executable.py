@@ -210,6 +210,11 @@ def test_options_are_checked():
         ({"target": "arm"}, '"native" or "x86-64-v3"'),
         ({"threads": 0}, "from 1 to"),
         ({"level": 9}, "from 0 to 3"),
+        ({"threads": -1}, "threads is -1: expected a number from 1 to 1024"),
+        ({"threads": 10**30}, f"threads is {10**30}: expected a number from 1 to 1024"),
+        ({"level": -1}, "level is -1: expected a number from 0 to 3"),
+        ({"sizes": 0}, "sizes is 0: expected a number from 1 to"),
+        ({"sizes": -1}, "sizes is -1: expected a number from 1 to"),
     ]:
         with pytest.raises(ValueError, match=words):
             module.compile(**options)

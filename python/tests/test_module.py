@@ -96,6 +96,9 @@ def test_passes_by_name_and_level():
     assert "Primitive=1" in str(module.optimize(level=3))
     with pytest.raises(KeyError, match="no pass `fold`"):
         module.optimize("fold")
+    for level in (-1, 4, 10**30):
+        with pytest.raises(ValueError, match=f"level is {level}: expected a number from 0 to 3"):
+            module.optimize(level=level)
 
 
 @pytest.mark.parametrize("name", ["w.params", "w.npz", "w.safetensors"])
