@@ -12,13 +12,35 @@ use relayc_driver::error::Error;
 pub(crate) fn raised(error: &Error) -> PyErr {
     Python::attach(|py| match class(py) {
         Ok(class) => {
-            let raised = PyErr::from_type(class.clone(), error.to_string());
+            let raised = PyErr::from_type(class.clone(), in_python(&error.to_string()));
             // An exception without its code is still the right one.
             let _ = raised.value(py).setattr("code", error.code());
             raised
         }
         Err(missing) => missing,
     })
+}
+
+/// A rendered message with options of Python for those of the command line. Excerpts of programs stay as they are.
+fn in_python(text: &str) -> String {
+    let said = |line: &str| line.starts_with("error[") || line.starts_with("  = ") || line.starts_with(" = ");
+    text.split_inclusive('\n').map(|line| if said(line) { options_of_python(line) } else { line.to_owned() }).collect()
+}
+
+/// A line with options of Python; every second part between backticks is code.
+fn options_of_python(line: &str) -> String {
+    let parts = line.split('`').enumerate().map(|(at, part)| match part.split_once(' ').unwrap_or((part, "")) {
+        _ if at % 2 == 0 => part.replace("--set names", "set names").replace("--sizes names", "sizes names"),
+        ("--entry", name) => format!("entry=\"{name}\""),
+        ("--fn", name) => format!("function=\"{name}\""),
+        ("--set", "") => "set".to_owned(),
+        ("--set", size) => format!("set=[\"{size}\"]"),
+        ("--sizes", "") => "sizes".to_owned(),
+        ("--sizes", sizes) => format!("sizes=[\"{sizes}\"]"),
+        ("relayc", "build --sizes") => "Executable.save(path, sizes=…)".to_owned(),
+        _ => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("`")
 }
 
 /// As [`raised`], for diagnostics about these texts.

@@ -86,8 +86,15 @@ def test_wrong_values_say_what_is_expected(args, words):
 
 
 def test_an_unknown_entry_names_one_that_exists():
-    with pytest.raises(relayc.RelayError, match="there is no function `@mean`"):
+    with pytest.raises(relayc.RelayError, match='no function `@mean` to run\n = help: name one that exists: `entry="main"`'):
         relayc.parse(TWICE).run(entry="mean")
+    with pytest.raises(relayc.RelayError, match='`function="@main"`'):
+        relayc.parse(TWICE).draw(function="mean")
+
+
+def test_excerpts_of_programs_are_shown_as_they_are():
+    with pytest.raises(relayc.RelayError, match="// `--entry main`"):
+        relayc.parse(WRONG + " // `--entry main`").infer()
 
 
 def test_passes_by_name_and_level():
