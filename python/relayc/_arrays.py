@@ -34,7 +34,7 @@ def as_array(value: Any, name: str, dtype: str) -> np.ndarray:
     elif isinstance(value, (bool, int, float, list, tuple)):
         return _of_numbers(value, name, dtype)
     else:
-        array = _shared(value, name)
+        array = _shared(value, f"`{name}`")
     if array.dtype == object:
         raise TypeError(f"`{name}`: expected an array of {dtype or 'numbers'}, found {_kind(value)}")
     if dtype and not _has(array, dtype):
@@ -51,14 +51,14 @@ def view(value: Any, name: str) -> np.ndarray:
     """An array in the memory of another object, for output `name`. Errors: TypeError if there is no such memory."""
     if isinstance(value, (bool, int, float, list, tuple)) or value is None:
         raise TypeError(f"output `{name}`: expected an array to write into, found {_kind(value)}")
-    array = _shared(value, f"output {name}")
+    array = _shared(value, f"output `{name}`")
     if array.flags.owndata:
         raise TypeError(f"output `{name}`: {_kind(value)} gives a copy of its memory, which would be written in vain")
     return array
 
 
-def _shared(value: Any, name: str) -> np.ndarray:
-    """An array that shares the memory of an object."""
+def _shared(value: Any, what: str) -> np.ndarray:
+    """An array that shares the memory of an object; messages call it `what`."""
     try:
         buffer = memoryview(value)
     except TypeError:
@@ -71,14 +71,21 @@ def _shared(value: Any, name: str) -> np.ndarray:
             try:
                 return np.asarray(value)
             except (TypeError, RuntimeError, BufferError) as error:
-                raise TypeError(f"`{name}`: {error}") from error
+                raise TypeError(f"{what}: {error}{_of_bfloat16(value)}") from error
         try:
             return np.from_dlpack(value)
         except (TypeError, RuntimeError, BufferError) as error:
-            raise TypeError(f"`{name}`: {error}") from error
+            raise TypeError(f"{what}: {error}{_of_bfloat16(value)}") from error
     if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
         return np.asarray(value)
-    raise TypeError(f"`{name}`: expected an array, found {_kind(value)}")
+    raise TypeError(f"{what}: expected an array, found {_kind(value)}")
+
+
+def _of_bfloat16(value: Any) -> str:
+    """What to do with a tensor of torch that NumPy does not take for its element type."""
+    if str(getattr(value, "dtype", "")) != "torch.bfloat16":
+        return ""
+    return f'; NumPy has no {BFLOAT16}: give tensor.view(torch.int16).numpy().view("uint16")'
 
 
 def _of_numbers(value: Any, name: str, dtype: str) -> np.ndarray:

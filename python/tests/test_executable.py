@@ -96,7 +96,8 @@ def test_outputs_that_cannot_be_written_in_place_are_refused(pair):
         ((total.astype(">f4"), (rows, y)), TypeError, "byte order"),
         ((total[:1], (rows, y)), ValueError, "expected the shape"),
         ((total, rows), TypeError, "expected a tuple of 2"),
-        (([1, 2], (rows, y)), TypeError, "expected an array to write into"),
+        (([1, 2], (rows, y)), TypeError, "^output `out.0`: expected an array to write into, found list"),
+        (({}, (rows, y)), TypeError, "^output `out.0`: expected an array, found dict"),
         ((total, (total[0, :2], y)), ValueError, "shares memory with another output"),
     ]
     for outputs, error, words in refused:
@@ -161,6 +162,24 @@ def test_bfloat16_is_two_raw_bytes():
         result = executable(x)
         assert result.dtype == np.dtype("V2")
         assert result.view("uint16").tolist() == [two, 0x4080]
+
+
+class Torch:
+    """Stands for a tensor of torch whose element type NumPy does not have."""
+
+    dtype = "torch.bfloat16"
+
+    def __dlpack__(self, **kwargs):
+        raise BufferError("not reached")
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("Got unsupported ScalarType BFloat16")
+
+
+def test_bfloat16_of_torch_is_refused_with_a_way():
+    executable = compiled("def @main(%x: Tensor[(2), bfloat16]) { add(%x, %x) }")
+    with pytest.raises(TypeError, match=r'`x`: Got .* BFloat16; .*tensor.view\(torch.int16\).numpy\(\).view\("uint16"\)'):
+        executable(Torch())
 
 
 def test_numbers_become_tensors_without_loss():
