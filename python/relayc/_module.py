@@ -222,8 +222,11 @@ class Module:
         return _relayc.draw(self._native, form, **options)
 
     def _repr_html_(self) -> str:
-        """The drawing in a notebook."""
-        return _framed(self.draw("html"))
+        """The drawing in a notebook, or the messages about a program that has no drawing."""
+        try:
+            return _framed(self.draw("html"))
+        except RelayError as error:
+            return f"<pre>{html.escape(str(error))}</pre>"
 
     def __repr__(self) -> str:
         state = "with errors" if _relayc.has_error(self._native) else "sound"

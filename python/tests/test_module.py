@@ -204,6 +204,11 @@ def test_drawings():
         module.draw("png")
 
 
+def test_a_notebook_shows_the_messages_about_a_program_without_a_drawing():
+    shown = relayc.parse(WRONG, "<net>")._repr_html_()
+    assert shown.startswith("<pre>") and "error[E0204]: there is no operator `nn.rulu`" in shown and "&lt;net&gt;:1:42" in shown
+
+
 def test_the_zoo_lists_its_networks_and_builds_them():
     names = [network.name for network in relayc.zoo.networks()]
     assert {"mlp", "resnet", "mobilenet", "prelude"} <= set(names)
