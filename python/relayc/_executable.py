@@ -6,11 +6,11 @@ import html
 import json
 import os
 from dataclasses import dataclass
-from typing import Any, Sequence, Union
+from typing import Any, Sequence
 
 import numpy as np
 
-from . import _relayc
+from . import _given, _relayc
 
 Executable = _relayc.Executable
 
@@ -92,12 +92,17 @@ def profile(executable: Executable, args: tuple[Any, ...], inputs: dict[str, Any
 
 
 def save(
-    executable: Executable, path: Union[str, os.PathLike[str]], targets: Sequence[str], sizes: Sequence[str]
+    executable: Executable,
+    path: _given.Path,
+    targets: str | Sequence[str] | None,
+    sizes: str | Sequence[str] | None,
 ) -> None:
     """`Executable.save`. The file is there as a whole or not at all."""
-    path = os.fspath(path)
-    stem, _ = os.path.splitext(os.path.basename(path))
-    executable._write_artifact(path, stem or "net", list(targets), list(sizes))
+    file = _given.path(path)
+    stem, _ = os.path.splitext(_given.printable(os.path.basename(file)))
+    targets = ("x86-64-v3", "x86-64-v4") if targets is None else _given.texts(targets, "targets", '"x86-64-v3"')
+    sizes = [] if sizes is None else _given.texts(sizes, "sizes", '"n=1,4"')
+    executable._write_artifact(file, stem or "net", list(targets), sizes)
 
 
 def shown(executable: Executable) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
-from . import _relayc
+from . import _given, _relayc
 
 
-def read_image(path: Union[str, "os.PathLike[str]"], preset: str, like: Any) -> np.ndarray:
+def read_image(path: _given.Path, preset: str, like: Any) -> np.ndarray:
     """A PNG or JPEG as an array for an input.
 
     preset: `imagenet` (RGB, less the mean and divided by the deviation of ImageNet), `unit` (0 to 1), `letterbox` (0 to 1, in its
@@ -25,4 +24,4 @@ def read_image(path: Union[str, "os.PathLike[str]"], preset: str, like: Any) -> 
     except (AttributeError, TypeError, ValueError) as error:
         words = "expected an input with known sizes, such as net.inputs[0], or an array"
         raise TypeError(f"`like` is {like!r}: {words}") from error
-    return _relayc.read_image(os.fspath(path), preset, shape, dtype)
+    return _relayc.read_image(_given.path(path), preset, shape, dtype)

@@ -6,17 +6,15 @@ import html
 import json
 import os
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Sequence, Union, overload
+from typing import Any, Mapping, Sequence, overload
 
 import numpy as np
 
-from . import _relayc
+from . import _given, _relayc
 from ._errors import RelayError
 from ._executable import Executable
+from ._given import Params, Path
 from ._values import CODEC
-
-Path = Union[str, "os.PathLike[str]"]
-Params = Union[Path, Sequence[Path], Mapping[str, Any], None]
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ class Module:
         They win over those that it has. Names without a parameter are ignored. Errors: RelayError for a file, TypeError
         for an array that is no tensor.
         """
-        files, arrays = _params(params)
+        files, arrays = _given.params(params)
         return Module(_relayc.with_weights(self._native, files, arrays), types=self._types, name=self._name)
 
     def optimize(self, *passes: str, level: int = 3, entry: str | None = "main") -> Module:
@@ -247,48 +245,44 @@ def _framed(page: str) -> str:
     return f'<iframe style="width: 100%; height: 32em; border: 0" srcdoc="{html.escape(page)}"></iframe>'
 
 
-def _params(params: Params) -> tuple[list[str], dict[str, Any]]:
-    """Weights as files and arrays."""
-    if params is None:
-        return [], {}
-    if isinstance(params, Mapping):
-        return [], dict(params)
-    if isinstance(params, (str, os.PathLike)):
-        return [os.fspath(params)], {}
-    return [os.fspath(path) for path in params], {}
-
-
 def parse(text: str, name: str = "<string>") -> Module:
     """Reads a program from its text; `name` stands for it in messages. What is wrong with it `Module.check` lists."""
+    name = _given.printable(name)
     return Module(_relayc.read_text(text, name), name=name)
 
 
 # What a file is shows when it is read. Only a program takes weights, only an artifact threads.
 @overload
 def load(
-    path: Path, *, params: Path | Sequence[Path] | Mapping[str, Any], set: Sequence[str] = ()
+    path: Path, *, params: Path | Sequence[Path] | Mapping[str, Any], set: str | Sequence[str] = ()
 ) -> Module: ...
 @overload
 def load(path: Path, *, threads: int) -> Executable: ...
 @overload
 def load(
-    path: Path, *, params: None = None, set: Sequence[str] = (), threads: int | None = None
+    path: Path, *, params: None = None, set: str | Sequence[str] = (), threads: int | None = None
 ) -> Any: ...
 def load(
-    path: Path, *, params: Params = None, set: Sequence[str] = (), threads: int | None = None
+    path: Path, *, params: Params = None, set: str | Sequence[str] = (), threads: int | None = None
 ) -> Any:
     """Reads a file: a program's text, a model of ONNX, or an archive in Model Library Format as a `Module`, an artifact
     (.so) of `Executable.save` or `relayc build` as an `Executable`.
 
     params: weights, as `Module.with_params` takes them. set: sizes of dynamic dimensions, `"data.0=8"` or `"n=8"`.
-    threads: of a call of an artifact, which is code: load only what you trust. Errors: RelayError.
+    threads: of a call of an artifact, which is code: load only what you trust. Errors: RelayError; TypeError for an option
+    of the other kind of file.
     """
-    name = os.fspath(path)
-    if _is_elf(name):
-        if params is not None or set:
-            raise TypeError(f"`{name}` is compiled already, its weights inside: leave out params and set")
-        return _relayc.load_artifact(name, threads)
-    module = Module(_relayc.read_file(name, set=list(set)), name=os.path.basename(name))
+    file = _given.path(path, ": `relayc.parse` takes the text of a program, `relayc.import_onnx` the bytes of a model")
+    name, sizes = _given.printable(os.path.basename(file)), _given.texts(set, "set", '"n=8" or ["data.0=8", "n=8"]')
+    if _is_elf(file):
+        if params is not None or sizes:
+            raise TypeError(
+                f"`{name}` is compiled already, its weights inside: params and set are for its program, before `Module.compile`"
+            )
+        return _relayc.load_artifact(file, threads)
+    module = Module(_relayc.read_file(file, set=sizes), name=name)
+    if threads is not None:
+        raise TypeError(f"`{name}` is a program, not an artifact: threads is an option of `Module.compile`")
     return module if params is None else module.with_params(params)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any, Mapping, Sequence, Union
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 
-from . import _relayc
+from . import _given, _relayc
+from ._given import Path
 from ._module import Module
-
-Path = Union[str, "os.PathLike[str]"]
 
 
 def load_params(path: Path) -> dict[str, np.ndarray]:
@@ -19,12 +18,12 @@ def load_params(path: Path) -> dict[str, np.ndarray]:
 
     bfloat16, which NumPy does not have, is two raw bytes (`V2`).
     """
-    return _relayc.read_weights(os.fspath(path))
+    return _relayc.read_weights(_given.path(path, ": `relayc.tvm.relay.load_param_dict` takes the bytes of a file"))
 
 
 def save_params(path: Path, params: Mapping[str, Any]) -> None:
     """Writes arrays by name, in the format of the file's name. Errors: ValueError for another name, RelayError."""
-    _relayc.write_weights(os.fspath(path), dict(params))
+    _relayc.write_weights(_given.path(path), dict(params))
 
 
 def import_onnx(
@@ -54,19 +53,24 @@ def import_mxnet(
     shapes: of its inputs, by name. Errors: RelayError.
     """
     files = [params] if isinstance(params, (str, os.PathLike)) else list(params)
-    return _imported(symbol, weights=[os.fspath(file) for file in files], shapes=_shapes(shapes))
+    return _imported(symbol, weights=[_given.path(file) for file in files], shapes=_shapes(shapes))
 
 
 def _imported(path: Path, **options: Any) -> Module:
     """The module of a model; what is doubtful about it is a warning of Python."""
-    module, doubts = _relayc.import_file(os.fspath(path), **options)
+    file = _given.path(path)
+    module, doubts = _relayc.import_file(file, **options)
     if doubts:
         warnings.warn(doubts.rstrip(), stacklevel=3)
-    return Module(module, name=os.path.basename(os.fspath(path)))
+    return Module(module, name=_given.printable(os.path.basename(file)))
 
 
 def _shapes(shapes: Mapping[str, Sequence[Any]] | None) -> list[str]:
     shapes = {} if shapes is None else shapes
-    if not isinstance(shapes, Mapping) or any(isinstance(dims, str) for dims in shapes.values()):
+    if not isinstance(shapes, Mapping) or not all(map(_is_shape, shapes.values())):
         raise TypeError(f'shapes is {shapes!r}: expected a shape for each name, {{"data": (1, 3, 224, 224)}}')
     return [f"{name}={','.join(map(str, dims))}" for name, dims in shapes.items()]
+
+
+def _is_shape(dims: Any) -> bool:
+    return hasattr(dims, "__iter__") and not isinstance(dims, str)

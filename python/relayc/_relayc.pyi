@@ -76,10 +76,10 @@ class Executable:
         self,
         path: str | os.PathLike[str],
         *,
-        targets: Sequence[str] = ...,
-        sizes: Sequence[str] = ...,
+        targets: str | Sequence[str] | None = None,
+        sizes: str | Sequence[str] | None = None,
     ) -> None:
-        """Writes a shared object with code for machines of the targets, and the weights.
+        """Writes a shared object with code for machines of the targets, by default "x86-64-v3" and "x86-64-v4", and the weights.
 
         `sizes` are those of open dimensions, `"n=1,4"`; it has code for each combination.
         """

@@ -36,7 +36,7 @@ pub(crate) struct Executable {
 /// What an executable is made from.
 enum Source {
     Program(Arc<Made>),
-    Artifact { ready: Arc<Ready>, path: String, how: How },
+    Artifact { ready: Arc<Ready>, path: PathBuf, how: How },
 }
 
 impl Source {
@@ -103,7 +103,8 @@ impl Executable {
         match &self.source {
             Source::Program(made) => Ok(made),
             Source::Artifact { path, .. } => Err(PyTypeError::new_err(format!(
-                "`{path}` is compiled already: {what} needs the program, which `relayc.load` reads"
+                "`{}` is compiled already: {what} needs the program, which `relayc.load` reads",
+                path.display()
             ))),
         }
     }
@@ -268,10 +269,15 @@ impl Executable {
         in_python(slf, "profile", (slf, args, dict(slf.py(), kwargs), seconds))
     }
 
-    /// Writes a shared object with code for machines of the targets, and the weights. It needs neither relayc nor a compiler.
-    /// `sizes` are those of open dimensions, `"n=1,4"`; it has code for each combination.
-    #[pyo3(signature = (path, *, targets=vec!["x86-64-v3".to_owned(), "x86-64-v4".to_owned()], sizes=vec![]))]
-    fn save<'py>(slf: &Bound<'py, Self>, path: Bound<'py, PyAny>, targets: Vec<String>, sizes: Vec<String>) -> PyResult<()> {
+    /// Writes a shared object with code for machines of the targets, by default "x86-64-v3" and "x86-64-v4", and the weights. It
+    /// needs neither relayc nor a compiler. `sizes` are those of open dimensions, `"n=1,4"`; it has code for each combination.
+    #[pyo3(signature = (path, *, targets=None, sizes=None))]
+    fn save<'py>(
+        slf: &Bound<'py, Self>,
+        path: Bound<'py, PyAny>,
+        targets: Option<Bound<'py, PyAny>>,
+        sizes: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<()> {
         in_python(slf, "save", (slf, path, targets, sizes)).map(|_| ())
     }
 
@@ -321,7 +327,7 @@ impl Executable {
                 Ok((native.getattr("compile_text")?, args))
             }
             Source::Artifact { path, .. } => {
-                let args = (path, how.asked, how.target_name()).into_pyobject(py)?;
+                let args = (path.as_os_str(), how.asked, how.target_name()).into_pyobject(py)?;
                 Ok((native.getattr("load_artifact")?, args))
             }
         }
@@ -435,7 +441,6 @@ pub(crate) fn load_artifact(
     }
     let params = inputs.iter().map(|port| Param::new(py, port.name.clone(), Nest::Tensor)).collect();
     let signature = Signature { params, inputs, result: Nest::of_count(outputs.len()), outputs };
-    let path = path.display().to_string();
     let source = Source::Artifact { ready, path, how };
     let engine = source.engine(py, &signature)?;
     Ok(Executable { signature, engine: PerProcess::new(engine), source })

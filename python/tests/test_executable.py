@@ -293,7 +293,15 @@ def test_artifacts_are_saved_loaded_and_pickled_by_path(tmp_path):
 
 
 def test_artifacts_of_several_sizes(tmp_path):
-    compiled(RELU).save(tmp_path / "net.so", targets=["x86-64-v3"], sizes=["n=1,3"])
+    executable = compiled(RELU)
+    for options in ({"targets": 3}, {"targets": [3]}, {"sizes": 3}):
+        with pytest.raises(TypeError, match=r"is \[?3\]?: expected a text or several"):
+            executable.save(tmp_path / "net.so", **options)
+    with pytest.raises(relayc.RelayError, match="`sizes` names several") as raised:
+        executable.save(tmp_path / "net.so")
+    assert "--" not in str(raised.value)
+    executable.save(tmp_path / "list.so", targets=["x86-64-v3"], sizes=["n=1,3"])
+    executable.save(tmp_path / "net.so", targets="x86-64-v3", sizes="n=1,3")
     loaded = relayc.load(tmp_path / "net.so", threads=1)
     assert loaded.inputs[0].shape == ("n", 4)
     assert loaded(np.ones((3, 4), "float32")).shape == (3, 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from pathlib import Path
 
@@ -184,8 +185,45 @@ def test_files_of_another_kind(tmp_path):
 
 def test_sizes_are_set_when_a_file_is_read(tmp_path):
     (tmp_path / "net.relay").write_text("def @main(%x: Tensor[(n, 2), float32]) { nn.relu(%x) }")
-    module = relayc.load(tmp_path / "net.relay", set=["n=4"])
-    assert module.compile(threads=1).inputs[0].shape == (4, 2)
+    for sizes in (["n=4"], ("n=4",), "n=4", "x.0=4"):
+        module = relayc.load(tmp_path / "net.relay", set=sizes)
+        assert module.compile(threads=1).inputs[0].shape == (4, 2)
+    for sizes in (4, [4], None, b"n=4"):
+        with pytest.raises(TypeError, match='expected a text or several, "n=8" or'):
+            relayc.load(tmp_path / "net.relay", set=sizes)
+    with pytest.raises(relayc.RelayError, match=r'cannot carry out `set=\["n"\]`'):
+        relayc.load(tmp_path / "net.relay", set="n").infer()
+
+
+def test_a_program_takes_no_threads_when_it_is_read(tmp_path):
+    (tmp_path / "net.relay").write_text(TWICE)
+    with pytest.raises(TypeError, match="`net.relay` is a program, not an artifact: threads is an option of `Module.compile`"):
+        relayc.load(tmp_path / "net.relay", threads=2)
+
+
+def test_names_of_files_that_are_not_utf_8(tmp_path):
+    folder = tmp_path / os.fsdecode(b"folder\xff")
+    folder.mkdir()
+    program, weights = folder / os.fsdecode(b"net\xff.relay"), folder / os.fsdecode(b"w\xff.npz")
+    program.write_text("def @main(%x: Tensor[(2), float32], %w: Tensor[(2), float32]) { add(%x, %w) }")
+    relayc.save_params(weights, {"w": np.ones(2, "float32")})
+    module = pickle.loads(pickle.dumps(relayc.load(program, params=weights)))
+    assert repr(module) == "<relayc.Module 'net?.relay', sound>" and "net?.relay" in module._repr_html_()
+    module.compile(threads=1).save(folder / os.fsdecode(b"net\xff.so"), targets="x86-64-v3")
+    artifact = pickle.loads(pickle.dumps(relayc.load(folder / os.fsdecode(b"net\xff.so"), threads=1)))
+    assert artifact(np.ones(2, "float32")).tolist() == [2, 2]
+    assert str(relayc.parse(TWICE, program.name).check()) == "[]"
+
+
+def test_bytes_are_no_path():
+    for call, words in [
+        (relayc.load, "found bytes: `relayc.parse` takes the text of a program, `relayc.import_onnx` the bytes of a model"),
+        (relayc.load_params, "found bytes: `relayc.tvm.relay.load_param_dict` takes the bytes of a file"),
+        (lambda data: relayc.save_params(data, {}), "expected the path of a file, found bytes"),
+        (relayc.import_mxnet, "expected the path of a file, found bytes"),
+    ]:
+        with pytest.raises(TypeError, match=words):
+            call(b"bytes")
 
 
 def test_modules_pickle_with_their_weights():

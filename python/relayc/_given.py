@@ -1,0 +1,57 @@
+"""What callers give for paths, lists of texts, and weights. Errors: TypeError that says what is expected."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Mapping, Sequence, Union
+
+Path = Union[str, "os.PathLike[str]"]
+Params = Union[Path, Sequence[Path], Mapping[str, Any], None]
+
+
+def path(value: Any, of_bytes: str = "") -> str:
+    """The path of a file; `of_bytes` says what takes the bytes of one."""
+    given = value if isinstance(value, (bytearray, memoryview)) else os.fspath(value)
+    if not isinstance(given, str):
+        raise TypeError(f"expected the path of a file, found {type(value).__name__}{of_bytes}")
+    return given
+
+
+def printable(name: str) -> str:
+    """The name of a file for messages. File names need not be UTF-8; Python has their other bytes as surrogates."""
+    return name.encode("utf-8", "replace").decode()
+
+
+def texts(value: Any, option: str, example: str) -> list[str]:
+    """The texts of an option, which may be a single one."""
+    if isinstance(value, str):
+        return [value]
+    try:
+        found = list(value)
+    except TypeError:
+        found = [None]
+    if not all(isinstance(text, str) for text in found):
+        raise TypeError(f"{option} is {_short(value)}: expected a text or several, {example}")
+    return found
+
+
+def params(value: Params) -> tuple[list[str], dict[str, Any]]:
+    """Weights as files and arrays."""
+    if value is None:
+        return [], {}
+    if isinstance(value, Mapping):
+        return [], dict(value)
+    if isinstance(value, (str, os.PathLike)):
+        return [path(value)], {}
+    try:
+        if not isinstance(value, (bytes, bytearray, memoryview)):
+            return [path(file) for file in value], {}
+    except TypeError:
+        pass
+    raise TypeError(f'params is {_short(value)}: expected a file, several files, or arrays by name, {{"weight": array}}')
+
+
+def _short(value: Any) -> str:
+    """A value of the caller in a message."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
