@@ -27,21 +27,32 @@ def save_params(path: Path, params: Mapping[str, Any]) -> None:
 
 
 def import_onnx(
-    path: Path,
+    path: Path | bytes | bytearray | memoryview,
     *,
     shapes: Mapping[str, Sequence[Any]] | None = None,
-    inputs: Sequence[str] = (),
+    inputs: str | Sequence[str] = (),
     keep_going: bool = False,
     external_data: bool = False,
 ) -> Module:
-    """The program of an ONNX model, with its weights.
+    """The program of an ONNX model, a file or its bytes, with its weights.
 
     shapes: of inputs, by name: numbers, names of sizes, `"?"`. inputs: values that become part of the program,
     `"axes=2xi64=[0, 1]"`. keep_going: results of nodes that cannot be imported become inputs. external_data: parts of
-    the model in other files of its folder are read. Errors: RelayError.
+    the model in other files of its folder are read. Errors: RelayError; TypeError for bytes with external_data.
     """
+    data = None
+    if isinstance(path, (bytes, bytearray, memoryview)):
+        if external_data:
+            raise TypeError("external_data: bytes have no folder with other files; give the path of the model")
+        data = bytes(path)
+        path = "model.onnx"
     return _imported(
-        path, shapes=_shapes(shapes), inputs=list(inputs), keep_going=keep_going, external_data=external_data
+        path,
+        data=data,
+        shapes=_shapes(shapes),
+        inputs=_given.texts(inputs, "inputs", '"axes=2xi64=[0, 1]"'),
+        keep_going=keep_going,
+        external_data=external_data,
     )
 
 

@@ -132,6 +132,7 @@ def read_file(path: str, *, set: list[str] = ..., entry: str = "main") -> Module
 def import_file(
     path: str,
     *,
+    data: bytes | None = None,
     weights: list[str] = ...,
     shapes: list[str] = ...,
     inputs: list[str] = ...,

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use relayc_base::diag::has_errors;
 use relayc_base::diag::render::{Format, render};
 use relayc_driver::bind::Packed;
-use relayc_driver::import::{Request, import};
+use relayc_driver::import::{Request, import, onnx_bytes};
 use relayc_driver::model::{self, ModelError};
 use relayc_driver::optimise::{self, PassPlan, Target};
 use relayc_driver::show::{self, Options};
@@ -35,12 +35,15 @@ fn read_file(py: Python<'_>, path: PathBuf, set: Vec<String>, entry: &str) -> Py
     with_threads(py, || driver::read_file(&path, Phase::Main, &how)).map(Module::new).map_err(|error| raised(&error))
 }
 
-/// Imports a model of another format with its weights. Returns the rendered warnings as well. Errors: RelayError.
+/// Imports a model of another format with its weights: the file, or `data`, the bytes of an ONNX model, which messages call `path`.
+/// Returns the rendered warnings as well. Errors: RelayError.
+#[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
-#[pyo3(signature = (path, *, weights=vec![], shapes=vec![], inputs=vec![], keep_going=false, external_data=false))]
+#[pyo3(signature = (path, *, data=None, weights=vec![], shapes=vec![], inputs=vec![], keep_going=false, external_data=false))]
 fn import_file(
     py: Python<'_>,
     path: PathBuf,
+    data: Option<Vec<u8>>,
     weights: Vec<PathBuf>,
     shapes: Vec<String>,
     inputs: Vec<String>,
@@ -50,7 +53,10 @@ fn import_file(
     const WEIGHTS: &str = "model.params";
     let name = path.display().to_string();
     let request = Request { model: path, weights, params: Some(WEIGHTS.into()), shapes, inputs, keep_going, external_data };
-    let outcome = with_threads(py, || import(&request));
+    let outcome = with_threads(py, || match data {
+        Some(bytes) => onnx_bytes(bytes, &request),
+        None => import(&request),
+    });
     let Some(imported) = outcome.imported else { return Err(wrong(outcome.diagnostics, &outcome.sources)) };
     let mut program = with_threads(py, || check_text_as(&name, &imported.text, Phase::Main, &ReadOptions::of(Dialect::Today)));
     if let Some(bytes) = imported.weights {

@@ -271,6 +271,17 @@ def test_models_of_onnx():
         np.testing.assert_array_equal(module.run(np.ones((1, 3, 4, 4), "float32")), np.full((1, 5), 6))
 
 
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_models_of_onnx_from_their_bytes(kind):
+    data = kind((DATA / "fixed.onnx").read_bytes())
+    module = relayc.import_onnx(data, shapes={"x": (2, 3, 4, 4)})
+    np.testing.assert_array_equal(module.run(np.ones((2, 3, 4, 4), "float32")), np.full((2, 5), 6))
+    with pytest.raises(relayc.RelayError, match="`model.onnx`"):
+        relayc.import_onnx(data[:20])
+    with pytest.raises(TypeError, match="external_data: bytes have no folder"):
+        relayc.import_onnx(data, external_data=True)
+
+
 def test_doubts_about_models_are_warnings(monkeypatch):
     with pytest.warns(UserWarning, match="what they would compute are inputs of the program now") as raised:
         relayc.import_onnx(DATA / "unsupported.onnx", keep_going=True)
