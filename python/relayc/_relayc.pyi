@@ -61,7 +61,7 @@ class Executable:
         """The names of the parameters, in order."""
     @property
     def options(self) -> dict[str, Any]:
-        """The options it was compiled with."""
+        """The options it was compiled with; of an artifact, those that are known of it."""
     @property
     def fallbacks(self) -> list[str]:
         """The operators without a kernel, which are evaluated as the interpreter does."""

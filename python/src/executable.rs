@@ -186,17 +186,19 @@ impl Executable {
         self.signature.params.iter().map(|param| param.name.as_str()).collect()
     }
 
-    /// The options it was compiled with.
+    /// The options it was compiled with; of an artifact, those that are known of it.
     #[getter]
     fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let how = self.source.how();
         let dict = PyDict::new(py);
         dict.set_item("entry", &how.entry)?;
         dict.set_item("threads", how.threads)?;
-        dict.set_item("accuracy", how.accuracy_name())?;
-        dict.set_item("target", how.target_name())?;
-        dict.set_item("level", how.level)?;
-        dict.set_item("sizes", how.sizes)?;
+        if let Source::Program(_) = self.source {
+            dict.set_item("accuracy", how.accuracy_name())?;
+            dict.set_item("target", how.target_name())?;
+            dict.set_item("level", how.level)?;
+            dict.set_item("sizes", how.sizes)?;
+        }
         Ok(dict)
     }
 

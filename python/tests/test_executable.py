@@ -286,8 +286,11 @@ def test_artifacts_are_saved_loaded_and_pickled_by_path(tmp_path):
     room = np.empty((1, 10), "float32")
     loaded.run_into(room, x)
     np.testing.assert_array_equal(room, loaded(x))
-    with pytest.raises(TypeError, match="compiled already"):
-        relayc.load(tmp_path / "net.so", params={})
+    for options in ({"params": {}}, {"set": "n=1"}):
+        with pytest.raises(TypeError, match="compiled already, .*: params and set are for its program, before `Module.compile`"):
+            relayc.load(tmp_path / "net.so", **options)
+    # What it was compiled for is not known of an artifact.
+    assert loaded.options == {"entry": "main", "threads": 1}
     with pytest.raises(TypeError, match="needs the program"):
         loaded.profile(x)
 
