@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Sequence, overload
 
@@ -138,11 +139,22 @@ class Module:
     def with_params(self, params: Params) -> Module:
         """The module with weights: files (.params, .npz, .safetensors) or arrays by the names of parameters.
 
-        They win over those that it has. Names without a parameter are ignored. Errors: RelayError for a file, TypeError
-        for an array that is no tensor.
+        They win over those that it has. Names without a parameter are ignored: those of files silently, since a file may
+        serve several programs, those of arrays with a warning of Python. Errors: RelayError for a file, TypeError for an
+        array that is no tensor.
         """
+        return self._with_params(params)
+
+    def _with_params(self, params: Params) -> Module:
+        """`with_params`, for a caller two calls away."""
         files, arrays = _given.params(params)
-        return Module(_relayc.with_weights(self._native, files, arrays), types=self._types, name=self._name)
+        native = _relayc.with_weights(self._native, files, arrays)
+        unknown, others = _relayc.unknown_weights(self._native, list(arrays))
+        if unknown:
+            names = ", ".join(f"`{name}`" + (f" (there is `{near}`)" if near else "") for name, near in unknown)
+            more = f", and {others} more" if others else ""
+            warnings.warn(f"no parameter has the name of these weights: {names}{more}", stacklevel=3)
+        return Module(native, types=self._types, name=self._name)
 
     def optimize(self, *passes: str, level: int = 3, entry: str | None = "main") -> Module:
         """The module after passes of these names, or after all of a level.
@@ -283,7 +295,7 @@ def load(
     module = Module(_relayc.read_file(file, set=sizes), name=name)
     if threads is not None:
         raise TypeError(f"`{name}` is a program, not an artifact: threads is an option of `Module.compile`")
-    return module if params is None else module.with_params(params)
+    return module if params is None else module._with_params(params)
 
 
 def _is_elf(path: str) -> bool:

@@ -7,11 +7,15 @@ use crate::signals::with_threads;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use relayc_base::text::nearest;
 use relayc_driver::bind::Packed;
+use relayc_driver::bind::leaves::leaves;
+use relayc_driver::run;
 use relayc_driver::tensors::making_of;
 use relayc_sys as sys;
 use relayc_weights::{Format, Named, params as params_file, read_tensors};
 use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -20,6 +24,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_weights, module)?)?;
     module.add_function(wrap_pyfunction!(write_weights, module)?)?;
     module.add_function(wrap_pyfunction!(with_weights, module)?)?;
+    module.add_function(wrap_pyfunction!(unknown_weights, module)?)?;
     module.add_function(wrap_pyfunction!(weights_of, module)?)
 }
 
@@ -95,6 +100,31 @@ fn with_weights(py: Python<'_>, module: &Module, files: Vec<PathBuf>, arrays: Op
     let from = files.first().map_or("params".to_owned(), |file| file.display().to_string());
     program.packed = Packed::of(&from, all);
     Ok(Module::new(program))
+}
+
+/// How many unknown names are told.
+const TOLD: usize = 8;
+
+/// The names without a parameter, or a field of one, in any function: the first few with the nearest known name, and the number of
+/// the others. A module with errors knows no names, and has no unknown ones.
+#[pyfunction]
+fn unknown_weights(module: &Module, names: Vec<String>) -> (Vec<(String, Option<String>)>, usize) {
+    if module.program.has_errors() {
+        return (vec![], 0);
+    }
+    let module = &module.program.module;
+    // An expression is the entry of any name.
+    let entries = module.globals.iter().map(|global| &*global.name).chain(["main"]);
+    let slots = entries.filter_map(|name| run::entry(module, name).ok()).flat_map(|entry| entry.slots);
+    let leaves = slots.filter_map(|slot| leaves(&slot.name, slot.ty, &module.types).ok()).flatten();
+    let known: BTreeSet<String> = leaves.map(|leaf| leaf.name).collect();
+    let mut unknown = names.into_iter().filter(|name| !known.contains(name));
+    let with_near = |name: String| {
+        let near = nearest(&name, known.iter().map(String::as_str)).map(str::to_owned);
+        (name, near)
+    };
+    let told = unknown.by_ref().take(TOLD).map(with_near).collect();
+    (told, unknown.count())
 }
 
 /// The weights that a module comes with, as new arrays.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +122,29 @@ def test_weights_come_from_files_and_arrays(tmp_path, name):
     other = module.with_params({"w": w + 1})
     np.testing.assert_array_equal(other.run(np.ones(2, "float32")), [12, 22])
     np.testing.assert_array_equal(module.params["w"], w)
+
+
+def test_arrays_without_a_parameter_are_a_warning(tmp_path):
+    (tmp_path / "net.relay").write_text("def @main(%pair: (float32, float32), %weight: float32) { add(%pair.0, %weight) }")
+    module, one = relayc.load(tmp_path / "net.relay"), np.float32(1)
+    words = "no parameter has the name of these weights: `wieght` .there is `weight`., `other_name`$"
+    for give in (module.with_params, lambda params: relayc.load(tmp_path / "net.relay", params=params)):
+        with pytest.warns(UserWarning, match=words) as raised:
+            give({"wieght": one, "weight": one, "other_name": one})
+        assert raised[0].filename == __file__
+    with pytest.warns(UserWarning, match="`w7`, and 3 more$"):
+        module.with_params({f"w{n}": one for n in range(11)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        module.with_params({"pair.0": one, "weight": one})
+        relayc.parse("fn (%weight: float32) { %weight }").with_params({"weight": one})
+        relayc.parse(WRONG).with_params({"weight": one})
+
+
+@pytest.mark.parametrize("params", [3, [3], b"w.params", [b"w.params"]])
+def test_weights_that_are_neither_files_nor_arrays(params):
+    with pytest.raises(TypeError, match="params is .*: expected a file, several files, or arrays by name"):
+        relayc.parse(TWICE).with_params(params)
 
 
 def test_weights_in_an_unknown_format_are_refused(tmp_path):
