@@ -89,7 +89,7 @@ pub(crate) const CAST_HINT: OpDef = OpDef {
     ..COMPILER_BEGIN
 };
 
-pub(crate) const CHECKPOINT: OpDef = OpDef {
+pub const CHECKPOINT: OpDef = OpDef {
     name: "annotation.checkpoint",
     doc: "`data`, kept for the gradient; the operators before it are computed again (`src/relay/op/annotation/annotation.cc`).",
     attrs: None,

@@ -4,7 +4,7 @@
 //! operators names them.
 
 pub use super::activation::{LEAKY_RELU, PRELU, PReluAttrs, RELU};
-pub use super::annotation::{COMPILER_BEGIN, COMPILER_END, STOP_FUSION};
+pub use super::annotation::{CHECKPOINT, COMPILER_BEGIN, COMPILER_END, STOP_FUSION};
 pub use super::arith::{ADD, DIVIDE, FLOOR_DIVIDE, FLOOR_MOD, MAXIMUM, MINIMUM, MULTIPLY, POWER, SUBTRACT};
 pub use super::broadcast::{BROADCAST_TO, REPEAT, WHERE};
 pub use super::cast::CAST;

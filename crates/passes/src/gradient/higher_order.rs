@@ -3,8 +3,8 @@
 //! A tensor becomes a pair of it and a cell that holds its gradient. A function gets a cell `bp` more, which holds a function of no
 //! arguments: the way back. An operator computes its value, and puts a function into `bp` that adds the gradients of its operands to their
 //! cells and then calls the one that was there. So the way back takes the steps of the way forth in reverse, through branches, closures,
-//! recursion and data types. `annotation.checkpoint` has the gradient of its operand here:
-//! nothing is computed again on the way back.
+//! recursion and data types. The operand of `annotation.checkpoint`, if it is only operators on tensors that have names, is computed
+//! without steps, and again with them on the way back.
 //!
 //! A global function that is called gets a differentiated twin, `@f_grad`. A program with shared expressions is brought to A-normal form
 //! first, because each expression may only take one step.
@@ -18,9 +18,9 @@
 //! }
 //! ```
 
-use super::super::build::{Budget, args, set_ty, typed};
+use super::super::build::{Budget, ExprKey, args, set_ty, typed};
 use super::super::constructors::changed_ctor;
-use super::super::copy::renamed_pattern;
+use super::super::copy::{Copy, renamed_pattern};
 use super::super::let_list::{LetList, mention};
 use super::super::names::Names;
 use super::super::rewrite::with_children;
@@ -33,8 +33,8 @@ use relayc_base::diag::Diagnostic;
 use relayc_ir::types::{Ty, TyData, Types};
 use relayc_ir::{Clause, ExprId, ExprKind, Func, FuncId, Global, GlobalId, Module, OpId, Operand, PatId, VarId};
 use relayc_ops::call::{call, tuple};
-use relayc_ops::declarations::{ADD, ONES_LIKE, ZEROS_LIKE};
-use rustc_hash::FxHashMap;
+use relayc_ops::declarations::{ADD, CHECKPOINT, ONES_LIKE, ZEROS_LIKE};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(crate) const PASS: Pass = Pass {
     name: "gradient",
@@ -213,9 +213,16 @@ impl Reverse<'_> {
             return Err(format!("the fields of the constructor `{name}` have no place for gradients"));
         }
         spread(module, &order, &mut contexts);
+        let (checkpoints, inside) = self.checkpoints(module, &order);
         let mut done: FxHashMap<ExprId, ExprId> = FxHashMap::default();
         for expr in order {
-            let new = self.expr(module, expr, &contexts, &done)?;
+            if inside.contains(&expr) {
+                continue;
+            }
+            let new = match checkpoints.contains(&expr) {
+                true => self.checkpoint(module, expr, contexts[&expr])?,
+                false => self.expr(module, expr, &contexts, &done)?,
+            };
             done.insert(expr, new);
         }
         let ret = func.ret.map(|ty| reverse_ty(&mut module.types, &mut self.tys, ty));
@@ -414,19 +421,97 @@ impl Reverse<'_> {
         let grad = grad_of(module, ty, out, &mut back)?;
         let grads = of_operands(module, self.cx, op_id, (value, &values, &attrs), grad, &mut back)?;
         for ((&dual, &ty), grad) in duals.iter().zip(&tys).zip(grads) {
-            self.add_grad(module, ty, dual, grad, &mut back)?;
+            give_grad(module, ty, dual, grad, true, &mut back)?;
         }
         let rest = apply(module, span, before, &[]);
-        let rest = back.push(module, rest);
-        let back = back.around(module, rest);
-        let unit = module.types.tuple(&[]);
-        let func =
-            Func { span, type_params: vec![], params: vec![], ret: Some(unit), ret_span: Span::NONE, body: back, attrs: vec![] };
-        let func = module.funcs.push(func);
-        let func = module.expr(span, ExprKind::Fn(func));
+        back.push(module, rest);
+        write_way_back(module, span, bp, back, &mut list);
+        Ok(list.around(module, out))
+    }
+
+    /// The outermost checkpoints of operators on tensors that may be computed again, and the calls and tuples in their operands.
+    fn checkpoints(&self, module: &Module, order: &[ExprId]) -> (FxHashSet<ExprId>, FxHashSet<ExprId>) {
+        let def = |expr: ExprId| module.called_op(expr).map(|op| self.cx.ops.def(op));
+        let (mut repeatable, mut fresh) = (FxHashSet::default(), FxHashSet::default());
+        let mut children = Vec::new();
+        for &expr in order {
+            children.clear();
+            module.children(expr, &mut children);
+            let own = match module.exprs[expr].kind {
+                ExprKind::Const(_) | ExprKind::Op(_) | ExprKind::Tuple(_) | ExprKind::Proj { .. } => true,
+                ExprKind::Var(_) => module.types.as_tensor(module.ty(expr)).is_some(),
+                ExprKind::Call { .. } => def(expr).is_some_and(|def| !def.random),
+                _ => false,
+            };
+            if own && children.iter().all(|child| repeatable.contains(child)) {
+                repeatable.insert(expr);
+            }
+            let is_call = def(expr).is_some();
+            let is_tuple = matches!(module.exprs[expr].kind, ExprKind::Tuple(_));
+            if is_call || (is_tuple && children.iter().all(|child| fresh.contains(child))) {
+                fresh.insert(expr);
+            }
+        }
+        let (mut checkpoints, mut inside) = (FxHashSet::default(), FxHashSet::default());
+        for &expr in order.iter().rev() {
+            if !inside.contains(&expr) {
+                // The cells of what is computed again must be its own.
+                let is_outermost = def(expr).is_some_and(|def| def.name == CHECKPOINT.name)
+                    && repeatable.contains(&expr)
+                    && args(module, expr).iter().all(|operand| fresh.contains(operand));
+                if !is_outermost {
+                    continue;
+                }
+                checkpoints.insert(expr);
+            }
+            children.clear();
+            module.children(expr, &mut children);
+            // What may be shared stays.
+            let is_part = |child: &ExprId| {
+                matches!(module.exprs[*child].kind, ExprKind::Call { .. } | ExprKind::Tuple(_) | ExprKind::Proj { .. })
+            };
+            inside.extend(children.drain(..).filter(is_part));
+        }
+        (checkpoints, inside)
+    }
+
+    /// The operand of a checkpoint, and a step on the way back that computes it again, now with steps, and takes them.
+    fn checkpoint(&mut self, module: &mut Module, expr: ExprId, bp: VarId) -> Result<ExprId, Stop> {
+        let (span, ty, operand) = (module.exprs[expr].span, module.ty(expr), args(module, expr)[0]);
+        self.budget.spend(&module.types, ty)?;
+        let order = module.post_order(&[operand]);
+        let mut values = FxHashMap::default();
+        for &part in &order {
+            if let ExprKind::Var(var) = module.exprs[part].kind {
+                let dual = self.var(module, var);
+                let dual = mention(module, span, dual);
+                values.insert(ExprKey::Var(var), field(module, dual, 0));
+            }
+        }
+        let mut list = LetList::default();
+        let value = Copy::applied(module, values, &order).expr(operand);
+        let value = list.push(module, value);
+        let out = self.dual_of(module, ty, value, &mut list)?;
         let cell = mention(module, span, bp);
-        let written = ref_write(module, cell, func);
-        list.push(module, written);
+        let before = ref_read(module, cell);
+        let before = list.push(module, before);
+        let mut back = LetList::default();
+        let own = self.empty_way_back(module, span, &mut back);
+        let ExprKind::Var(own_bp) = module.exprs[own].kind else { unreachable!("a list gives mentions") };
+        let contexts: FxHashMap<ExprId, VarId> = order.iter().map(|&part| (part, own_bp)).collect();
+        let mut done: FxHashMap<ExprId, ExprId> = FxHashMap::default();
+        for part in order {
+            let new = self.expr(module, part, &contexts, &done)?;
+            done.insert(part, new);
+        }
+        let again = back.push(module, done[&operand]);
+        let grad = grad_of(module, ty, out, &mut back)?;
+        give_grad(module, ty, again, grad, false, &mut back)?;
+        for way_back in [ref_read(module, own), before] {
+            let went = apply(module, span, way_back, &[]);
+            back.push(module, went);
+        }
+        write_way_back(module, span, bp, back, &mut list);
         Ok(list.around(module, out))
     }
 
@@ -435,27 +520,45 @@ impl Reverse<'_> {
         let each = |module: &mut Module, value: ExprId| self.with_zeros(module, value);
         each_tensor(module, ty, value, list, &each)
     }
+}
 
-    /// Adds a gradient to what the cells of a value hold.
-    fn add_grad(&self, module: &mut Module, ty: Ty, dual: ExprId, grad: ExprId, list: &mut LetList) -> Result<(), Stop> {
-        let span = module.exprs[dual].span;
-        if module.types.as_tensor(ty).is_some() {
-            let (cell, old) = (field(module, dual, 1), field(module, dual, 1));
-            let old = ref_read(module, old);
-            let sum = op(module, span, &ADD, &[old, grad]);
-            let written = ref_write(module, cell, sum);
-            list.push(module, written);
-            return Ok(());
+/// Puts a gradient into the cells of a value, or adds it to what they hold.
+fn give_grad(module: &mut Module, ty: Ty, dual: ExprId, grad: ExprId, adds: bool, list: &mut LetList) -> Result<(), Stop> {
+    let span = module.exprs[dual].span;
+    if module.types.as_tensor(ty).is_some() {
+        let mut grad = grad;
+        if adds {
+            let cell = field(module, dual, 1);
+            let old = ref_read(module, cell);
+            grad = op(module, span, &ADD, &[old, grad]);
         }
-        let fields =
-            module.types.as_tuple(ty).map(<[Ty]>::to_vec).ok_or("an operand is neither a tensor nor a tuple of tensors")?;
-        for (at, ty) in fields.into_iter().enumerate() {
-            let (of_dual, of_grad) = (field(module, dual, at), field(module, grad, at));
-            let (of_dual, of_grad) = (list.push(module, of_dual), list.push(module, of_grad));
-            self.add_grad(module, ty, of_dual, of_grad, list)?;
-        }
-        Ok(())
+        let cell = field(module, dual, 1);
+        let written = ref_write(module, cell, grad);
+        list.push(module, written);
+        return Ok(());
     }
+    let fields = module.types.as_tuple(ty).map(<[Ty]>::to_vec).ok_or("an operand is neither a tensor nor a tuple of tensors")?;
+    for (at, ty) in fields.into_iter().enumerate() {
+        let (of_dual, of_grad) = (field(module, dual, at), field(module, grad, at));
+        let (of_dual, of_grad) = (list.push(module, of_dual), list.push(module, of_grad));
+        give_grad(module, ty, of_dual, of_grad, adds, list)?;
+    }
+    Ok(())
+}
+
+/// Writes the bindings of a step as a function, the new way back.
+fn write_way_back(module: &mut Module, span: Span, bp: VarId, step: LetList, list: &mut LetList) {
+    let &(last, _) = step.bindings.last().expect("a step calls the way back before it");
+    let unit = module.types.tuple(&[]);
+    let last = mention(module, span, last);
+    set_ty(module, last, unit);
+    let body = step.around(module, last);
+    let func = Func { span, type_params: vec![], params: vec![], ret: Some(unit), ret_span: Span::NONE, body, attrs: vec![] };
+    let func = module.funcs.push(func);
+    let func = module.expr(span, ExprKind::Fn(func));
+    let cell = mention(module, span, bp);
+    let written = ref_write(module, cell, func);
+    list.push(module, written);
 }
 
 /// Gives every expression the way back of the function that it belongs to. Bodies of functions have theirs already.
