@@ -33,6 +33,15 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let continuation = continuation(module, func);
     let (ret, answer) =
         continuation.ok_or_else(|| refused(&PASS, &format!("`@{name}` has no continuation as its last parameter")))?;
+    // A function among them hands its result on for an answer of the same type, which is no longer a parameter.
+    let params = module.funcs[func].params.clone();
+    let (_, params) = params.split_last().expect("the continuation is one");
+    let tys = params.iter().filter_map(|&param| module.vars[param].checked_ty.or(module.vars[param].ty));
+    for ty in tys.chain([ret]).collect::<Vec<_>>() {
+        if module.types.rewrite(ty, |_, part| (part == answer).then_some(Ty::ERROR)) != ty {
+            return Err(refused(&PASS, &format!("`@{name}` takes or returns functions in continuation-passing style")));
+        }
+    }
     revert(module, func, ret, answer);
     Ok(true)
 }
