@@ -11,7 +11,7 @@ use relayc_ir::{ExprId, ExprKind, Module};
 use relayc_ops::eval::{ArgValue, OutTy, Outputs, Trap};
 
 /// The types the program gives the operands of a call.
-fn operand_types(module: &Module, call: ExprId) -> impl Iterator<Item = Ty> {
+pub(crate) fn operand_types(module: &Module, call: ExprId) -> impl Iterator<Item = Ty> {
     let args = match &module.exprs[call].kind {
         ExprKind::Call { args, .. } => module.items(*args),
         _ => &[],
