@@ -37,6 +37,8 @@ mod viz;
 mod zoo;
 
 #[cfg(feature = "jit")]
+mod addresses;
+#[cfg(feature = "jit")]
 mod artifacts;
 #[cfg(feature = "jit")]
 mod artifacts_damaged;

@@ -15,11 +15,12 @@ pub use linux::LargePages;
 use std::fs::read_to_string;
 pub use system::{give_back_code, give_back_free_memory, give_back_pages, own_process};
 
-/// Three quarters of the machine's memory, or of the control group's if that is less; 16 GiB if neither is known.
+/// Three quarters of the machine's memory, or of what the control group or the limit on addresses (`ulimit -v`) leaves if that is less;
+/// 16 GiB if none is known.
 pub fn default_memory_limit() -> u64 {
     let machine = read_to_string("/proc/meminfo").ok().and_then(|text| kib_line(&text, "MemTotal:"));
     let group = read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
-    let total = [machine, group].into_iter().flatten().min();
+    let total = [machine, group, system::free_addresses()].into_iter().flatten().min();
     total.map_or(16 << 30, |bytes: u64| bytes / 4 * 3)
 }
 

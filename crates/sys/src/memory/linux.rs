@@ -25,6 +25,15 @@ pub fn own_process() {
     }
 }
 
+/// The bytes of addresses that the process may still take, if they are limited.
+pub(super) fn free_addresses() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the system writes to the limit only.
+    let is_known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0 && limit.rlim_cur != libc::RLIM_INFINITY;
+    let taken = || read_to_string("/proc/self/status").ok().and_then(|text| super::kib_line(&text, "VmSize:"));
+    is_known.then(|| limit.rlim_cur.saturating_sub(taken().unwrap_or(0)))
+}
+
 /// Returns the free memory between small blocks to the system, if the allocator can.
 pub fn give_back_free_memory() {
     #[cfg(target_env = "gnu")]

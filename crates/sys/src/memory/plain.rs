@@ -13,3 +13,8 @@ pub fn give_back_pages<T: Number>(_: &mut [T]) {}
 
 /// Lets go the pages of the program's own file, where the system maps them again: here they stay.
 pub fn give_back_code() {}
+
+/// The bytes of addresses that the process may still take: here nobody is asked.
+pub(super) fn free_addresses() -> Option<u64> {
+    None
+}
