@@ -71,6 +71,7 @@ fn chains() {
     through_all_passes(main("", VECTOR, &shared(MANY, "nn.relu(%x)", "add(#, %x)")));
     through_all_passes(main("", VECTOR, &bound(MANY, "nn.relu(%x)", "add(#, %x)")));
     through_all_passes(main("", VECTOR, &bound(MANY, "1f", "add(#, 1f)")));
+    through_all_passes(main("", VECTOR, &shared(MANY, "nn.relu(%x)", "annotation.checkpoint(add(#, %x))")));
     let conv = "nn.conv2d(#, %w, kernel_size=[1, 1], channels=4, data_layout=\"NHWC\", kernel_layout=\"HWIO\")";
     let params = "%x: Tensor[(1, 2, 2, 4), float32], %w: Tensor[(1, 1, 4, 4), float32]";
     through_all_passes(main("", params, &shared(MANY / 10, "nn.relu(%x)", &format!("nn.relu({conv})"))));
@@ -90,7 +91,7 @@ fn tuples_in_tuples() {
 fn functions_in_functions() {
     through_all_passes(main("", VECTOR, &shared(MANY / 10, "fn () { %x }", "fn () { # }")));
     through_all_passes(main("", VECTOR, &format!("{}()", bound(MANY, "fn () { %x }", "fn () { #() }"))));
-    through_all_passes(main("", VECTOR, &shared(MANY / 10, "%x", "fn (%a: Tensor[(2), float32]) { add(#, %a) }(%x)")));
+    through_all_passes(main("", VECTOR, &shared(MANY, "%x", "fn (%a: Tensor[(2), float32]) { add(#, %a) }(%x)")));
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(crate) const PASS: Pass = Pass {
     ..Pass::BASE
 };
 
-/// How many expressions copies may add.
+/// How many expressions of bodies may be looked at and copied.
 const MAX_COPIED: usize = 1 << 20;
 
 pub(crate) fn defuse(module: &mut Module) -> bool {
@@ -46,11 +46,15 @@ pub(crate) fn defuse(module: &mut Module) -> bool {
         if !of.type_params.is_empty() || of.params.len() != arguments.len() || !pure.are(&arguments) {
             return None;
         }
-        let body: Vec<ExprId> = module.post_order(&[of.body]);
-        if capturing.contains(&callee) && !pure.are(&body) {
+        if left == 0 {
             return None;
         }
-        left = left.checked_sub(body.len())?;
+        let body: Vec<ExprId> = module.post_order(&[of.body]);
+        // What is around a body that is too long is longer: after the first one no other is walked through.
+        left = left.saturating_sub(body.len());
+        if left == 0 || (capturing.contains(&callee) && !pure.are(&body)) {
+            return None;
+        }
         // What the body captured, and the arguments, are around the copies of the literals in it.
         let is_plain = |&arg: &ExprId| matches!(module.exprs[arg].kind, ExprKind::Var(_) | ExprKind::Const(_));
         let captures = !arguments.iter().all(is_plain);
