@@ -4,11 +4,12 @@
 //! a hover and the inlay hints of a screen, both right after the key, where the check is waited for, and once more when it has ended.
 //! Printed are the median and the 95th percentile in milliseconds, and the memory of the process.
 
-use lsp_server::{Connection, Message, Notification, Request, RequestId};
+#[path = "../tests/support/mod.rs"]
+mod support;
+
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-
-const URI: &str = "file:///net.relay";
+use support::{Client, URI};
 
 /// Lines of a screen.
 const SCREEN: usize = 60;
@@ -75,13 +76,8 @@ impl Times {
 
 fn replay(text: &str, line: usize, times: &mut Times) {
     let mut client = Client::start();
-    client.notify(
-        "textDocument/didOpen",
-        json!({
-            "textDocument": { "uri": URI, "languageId": "relay", "version": 1, "text": text },
-        }),
-    );
-    client.ask("textDocument/diagnostic", about(0, 0));
+    client.open(text);
+    timed(&mut client, "textDocument/diagnostic", about(0, 0));
     let (mut row, mut column) = (line, 0);
     for (index, key) in TYPED.chars().enumerate() {
         let at = json!({ "line": row, "character": column });
@@ -106,15 +102,21 @@ fn replay(text: &str, line: usize, times: &mut Times) {
             "hover" => "hover, right after a key",
             _ => "inlay hints, right after a key",
         };
-        times.add(name, client.ask(method, about(row, column)));
-        client.ask("textDocument/diagnostic", about(row, column));
+        times.add(name, timed(&mut client, method, about(row, column)));
+        timed(&mut client, "textDocument/diagnostic", about(row, column));
         times.add("diagnostics after a key", begun.elapsed());
         for (name, method) in requests {
-            times.add(name, client.ask(method, about(row, column)));
+            times.add(name, timed(&mut client, method, about(row, column)));
         }
     }
-    client.ask("shutdown", Value::Null);
-    client.notify("exit", Value::Null);
+    client.stop();
+}
+
+/// The time until the answer.
+fn timed(client: &mut Client, method: &str, params: Value) -> Duration {
+    let begun = Instant::now();
+    client.ask(method, params).expect("the server answers");
+    begun.elapsed()
 }
 
 fn about(row: usize, column: usize) -> Value {
@@ -123,43 +125,4 @@ fn about(row: usize, column: usize) -> Value {
         "textDocument": { "uri": URI }, "position": { "line": row, "character": column },
         "range": { "start": { "line": first, "character": 0 }, "end": { "line": first + SCREEN, "character": 0 } },
     })
-}
-
-struct Client {
-    connection: Connection,
-    n_asked: i32,
-}
-
-impl Client {
-    fn start() -> Client {
-        let (connection, server) = Connection::memory();
-        std::thread::spawn(move || relayc_lsp::serve_over(server));
-        let mut client = Client { connection, n_asked: 0 };
-        let text = json!({ "diagnostic": {}, "completion": { "completionItem": { "snippetSupport": true } } });
-        client.ask("initialize", json!({ "capabilities": { "textDocument": text } }));
-        client.notify("initialized", json!({}));
-        client
-    }
-
-    fn notify(&self, method: &str, params: Value) {
-        self.connection.sender.send(Notification::new(method.to_owned(), params).into()).expect("the server listens");
-    }
-
-    /// The time until the answer.
-    fn ask(&mut self, method: &str, params: Value) -> Duration {
-        self.n_asked += 1;
-        let id = RequestId::from(self.n_asked);
-        let begun = Instant::now();
-        let request = Request { id: id.clone(), method: method.to_owned(), params };
-        self.connection.sender.send(request.into()).expect("the server listens");
-        loop {
-            match self.connection.receiver.recv().expect("the server answers") {
-                Message::Response(response) if response.id == id => {
-                    assert!(response.response_result.is_ok(), "`{method}`: {:?}", response.response_result);
-                    return begun.elapsed();
-                }
-                _ => {}
-            }
-        }
-    }
 }

@@ -12,7 +12,9 @@
 //! shown as `line:column-line:column`, counted from 1. `BLESS=1` rewrites the answers.
 
 mod answers;
-mod client;
+mod case;
+#[path = "../support/mod.rs"]
+mod support;
 
 use libtest_mimic::{Arguments, Trial};
 use std::path::{Path, PathBuf};
@@ -45,7 +47,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 
 fn run(path: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let case = client::Case::parse(&text)?;
+    let case = case::Case::parse(&text)?;
     let answered = case.answered()?;
     if answered == text {
         return Ok(());

@@ -4,79 +4,18 @@
 //! `RELAYC_SESSIONS=10000` sets how many sessions of edits run, `RELAYC_MESSAGES=1000000` how many hostile messages; the first seed
 //! is `RELAYC_SEED`.
 
+#[path = "../support/mod.rs"]
+mod support;
+
 use fastrand::Rng;
-use lsp_server::{Connection, Message, Notification, Request, RequestId};
+use lsp_server::{Message, RequestId};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-const URI: &str = "file:///net.relay";
+use support::{Client, URI};
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().map_or(default, |text| text.parse().expect("a number"))
-}
-
-struct Client {
-    connection: Connection,
-    server: std::thread::JoinHandle<bool>,
-    n_asked: i32,
-}
-
-impl Client {
-    fn start() -> Client {
-        let mut client = Client::fresh();
-        let capabilities = json!({ "textDocument": { "diagnostic": {}, "hover": { "contentFormat": ["markdown"] } } });
-        client.ask("initialize", json!({ "processId": null, "rootUri": null, "capabilities": capabilities })).expect("it starts");
-        client.notify("initialized", json!({}));
-        client
-    }
-
-    fn fresh() -> Client {
-        let (connection, server) = Connection::memory();
-        Client { connection, server: std::thread::spawn(move || relayc_lsp::serve_over(server)), n_asked: 0 }
-    }
-
-    fn open(&self, text: &str) {
-        self.notify(
-            "textDocument/didOpen",
-            json!({
-                "textDocument": { "uri": URI, "languageId": "relay", "version": 1, "text": text },
-            }),
-        );
-    }
-
-    fn notify(&self, method: &str, params: Value) {
-        let sent = self.connection.sender.send(Notification::new(method.to_owned(), params).into());
-        sent.expect("the server listens");
-    }
-
-    fn send(&mut self, method: &str, params: Value) -> RequestId {
-        self.n_asked += 1;
-        let id = RequestId::from(self.n_asked);
-        let request = Request { id: id.clone(), method: method.to_owned(), params };
-        self.connection.sender.send(request.into()).expect("the server listens");
-        id
-    }
-
-    /// The result, or the code and message of an error.
-    fn ask(&mut self, method: &str, params: Value) -> Result<Value, (i32, String)> {
-        let id = self.send(method, params);
-        loop {
-            match self.connection.receiver.recv_timeout(Duration::from_secs(120)).expect("the server answers") {
-                Message::Response(response) if response.id == id => {
-                    return response.response_result.map_err(|error| (error.code, error.message));
-                }
-                Message::Response(other) => panic!("an answer to {} that nobody waits for", other.id),
-                _ => {}
-            }
-        }
-    }
-
-    fn stop(mut self) {
-        self.ask("shutdown", Value::Null).expect("it shuts down");
-        self.notify("exit", Value::Null);
-        assert!(self.server.join().expect("the server did not panic"), "it ended well");
-    }
 }
 
 /// Texts to begin with: programs, broken ones, and characters of every width.

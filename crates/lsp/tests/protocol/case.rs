@@ -1,11 +1,8 @@
-//! A client of the server: opens the text of a test, asks, and writes the answers down.
+//! A test, read: opens its text, asks, and writes the answers down.
 
 use crate::answers;
-use lsp_server::{Connection, Message, Notification, Request, RequestId};
+use crate::support::{Client, URI};
 use serde_json::{Map, Value, json};
-use std::time::Duration;
-
-const URI: &str = "file:///net.relay";
 
 /// A test, read.
 pub(crate) struct Case {
@@ -55,7 +52,7 @@ impl Case {
             out.push('\n');
             out.push_str(&self.one(&mut client, line)?);
         }
-        client.stop()?;
+        client.stop();
         Ok(out)
     }
 
@@ -96,7 +93,7 @@ impl Case {
             Some(other) => return Err(format!("`{line}`: what is {other}?")),
             None => {}
         }
-        let answer = client.ask(&method, params.into())?;
+        let answer = asked(client, &method, params.into());
         // What follows from an answer is asked with it.
         let follow = match name {
             "prepareCallHierarchy" => vec!["callHierarchy/incomingCalls", "callHierarchy/outgoingCalls"],
@@ -105,13 +102,13 @@ impl Case {
         let mut out = answers::text(name, &answer);
         for method in follow {
             for item in answer.as_array().into_iter().flatten() {
-                let calls = client.ask(method, json!({ "item": item }))?;
+                let calls = asked(client, method, json!({ "item": item }));
                 out.push_str(&format!("{method}\n{}", answers::text(method, &calls)));
             }
         }
         if name == "inlayHint" && params_ask_for_places(line) {
             for hint in answer.as_array().into_iter().flatten() {
-                let resolved = client.ask("inlayHint/resolve", hint.clone())?;
+                let resolved = asked(client, "inlayHint/resolve", hint.clone());
                 out.push_str(&answers::places(&resolved));
             }
         }
@@ -160,77 +157,11 @@ impl Case {
     }
 }
 
+/// The result; an error as `{ "error": … }`.
+fn asked(client: &mut Client, method: &str, params: Value) -> Value {
+    client.ask(method, params).unwrap_or_else(|(_, message)| json!({ "error": message }))
+}
+
 fn params_ask_for_places(line: &str) -> bool {
     line.trim_end().ends_with("places")
-}
-
-struct Client {
-    connection: Connection,
-    server: std::thread::JoinHandle<bool>,
-    n_asked: i32,
-}
-
-impl Client {
-    fn start() -> Client {
-        let (connection, server) = Connection::memory();
-        let server = std::thread::spawn(move || relayc_lsp::serve_over(server));
-        let mut client = Client { connection, server, n_asked: 0 };
-        let capabilities = json!({
-            "textDocument": {
-                "hover": { "contentFormat": ["markdown"] },
-                "completion": { "completionItem": { "snippetSupport": true } },
-                "diagnostic": {},
-                "codeAction": { "codeActionLiteralSupport": { "codeActionKind": { "valueSet": [] } } },
-                "documentSymbol": { "hierarchicalDocumentSymbolSupport": true },
-            },
-        });
-        let answer = client.ask("initialize", json!({ "processId": null, "rootUri": null, "capabilities": capabilities }));
-        answer.expect("the server starts");
-        client.notify("initialized", json!({}));
-        client
-    }
-
-    fn open(&mut self, text: &str) {
-        self.notify(
-            "textDocument/didOpen",
-            json!({
-                "textDocument": { "uri": URI, "languageId": "relay", "version": 1, "text": text },
-            }),
-        );
-    }
-
-    fn notify(&mut self, method: &str, params: Value) {
-        let sent = self.connection.sender.send(Notification::new(method.to_owned(), params).into());
-        sent.expect("the server listens");
-    }
-
-    /// The result; an error as `{ "error": … }`.
-    fn ask(&mut self, method: &str, params: Value) -> Result<Value, String> {
-        self.n_asked += 1;
-        let id = RequestId::from(self.n_asked);
-        let request = Request { id: id.clone(), method: method.to_owned(), params };
-        self.connection.sender.send(request.into()).map_err(|error| error.to_string())?;
-        loop {
-            match self.connection.receiver.recv_timeout(Duration::from_secs(60)) {
-                Ok(Message::Response(response)) if response.id == id => {
-                    return Ok(match response.response_result {
-                        Ok(result) => result,
-                        Err(error) => json!({ "error": error.message }),
-                    });
-                }
-                Ok(Message::Notification(told)) if told.method == "window/logMessage" => return Err(told.params.to_string()),
-                Ok(_) => {}
-                Err(error) => return Err(format!("`{method}`: {error}")),
-            }
-        }
-    }
-
-    fn stop(mut self) -> Result<(), String> {
-        self.ask("shutdown", Value::Null)?;
-        self.notify("exit", Value::Null);
-        match self.server.join() {
-            Ok(true) => Ok(()),
-            _ => Err("the server did not end well".to_owned()),
-        }
-    }
 }
