@@ -100,7 +100,7 @@ def page(rows, outcomes, versions, commit, packages):
         "",
         "## By file",
         "",
-        "| file in `tests/python` | passed | failed | needs |",
+        "| file of TVM below tests/python | passed | failed | needs |",
         "|---|---|---|---|",
         *(f"| {path[len('tests/python/'):]} | {p} | {f} | {n} |" for path, (p, f, n) in rows.items()),
         "",
