@@ -77,15 +77,28 @@ fn called(module: &Module, binding: ExprId, bound: &FxHashMap<VarId, FuncId>) ->
     bound.get(&var).copied()
 }
 
-/// The bytes of the tensors of a value, if their shapes are known; what is no tensor has none.
+/// The bytes of the tensors of a value, if their shapes are known; what is no tensor has none. A type is counted once, however often
+/// it stands in others.
 fn bytes(module: &Module, ty: Ty) -> Option<i64> {
-    let (mut total, mut left) = (0i64, vec![ty]);
-    while let Some(ty) = left.pop() {
-        if let Some(fields) = module.types.as_tuple(ty) {
-            left.extend(fields);
-        } else if let Some((shape, dtype)) = module.types.as_tensor(ty) {
-            total = total.checked_add(i64::try_from(checked_bytes(&dims_of(shape)?, dtype)?).ok()?)?;
+    let mut known: FxHashMap<Ty, Option<i64>> = FxHashMap::default();
+    let mut left = vec![(ty, false)];
+    while let Some((ty, fields_are_known)) = left.pop() {
+        if known.contains_key(&ty) {
+            continue;
         }
+        let of = match (module.types.as_tuple(ty), module.types.as_tensor(ty)) {
+            (Some(fields), _) if fields_are_known => sum(fields.iter().map(|field| known[field])),
+            (Some(fields), _) => {
+                left.push((ty, true));
+                left.extend(fields.iter().map(|&field| (field, false)));
+                continue;
+            }
+            (_, Some((shape, dtype))) => {
+                dims_of(shape).and_then(|shape| checked_bytes(&shape, dtype)).and_then(|bytes| i64::try_from(bytes).ok())
+            }
+            _ => Some(0),
+        };
+        known.insert(ty, of);
     }
-    Some(total)
+    known[&ty]
 }
