@@ -113,6 +113,7 @@ fn no_command_is_left_out() {
     let names: BTreeSet<&str> =
         names.filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).filter(|name| !name.is_empty()).collect();
     let tried: BTreeSet<&str> = LINES.iter().filter_map(|line| line.split(' ').next()).collect();
-    let left_out: Vec<&&str> = names.difference(&tried).collect();
+    // What the language server writes is messages of a protocol: tests/suite/lsp.rs.
+    let left_out: Vec<&&str> = names.difference(&tried).filter(|name| **name != "lsp").collect();
     assert!(!names.is_empty() && left_out.is_empty(), "{left_out:?}");
 }
