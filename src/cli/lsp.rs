@@ -1,6 +1,7 @@
 //! `relayc lsp`: the language server for editors.
 
-use super::exit;
+use super::{Console, exit};
+use relayc_base::Sources;
 
 /// Serve an editor with the language server protocol, over standard input and output.
 #[derive(clap::Args)]
@@ -10,7 +11,14 @@ pub(crate) struct Args {
     stdio: bool,
 }
 
-pub(crate) fn run(Args { stdio: _ }: &Args) -> u8 {
-    // The protocol wants 1 after `exit` without `shutdown`.
-    if relayc_lsp::serve() { exit::FINE } else { 1 }
+pub(crate) fn run(console: &Console, Args { stdio: _ }: &Args) -> u8 {
+    match relayc_lsp::serve() {
+        Ok(true) => exit::FINE,
+        // The protocol wants it after `exit` without `shutdown`.
+        Ok(false) => 1,
+        Err(diagnostic) => {
+            console.diagnostics(&[diagnostic], &Sources::new());
+            exit::USAGE
+        }
+    }
 }

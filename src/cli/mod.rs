@@ -381,7 +381,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&console, &args),
         Command::Completions(args) => completions::run(&console, &args),
         Command::Test(args) => test::run(&console, &args),
-        Command::Lsp(args) => lsp::run(&args),
+        Command::Lsp(args) => lsp::run(&console, &args),
         Command::Viz(args) => viz::run(&console, &args),
     });
     ExitCode::from(std::panic::catch_unwind(run).unwrap_or(exit::BUG))

@@ -1,14 +1,17 @@
 //! The transport: messages over standard input and output.
 //!
-//! Promises to go on after any bytes: lines that are no header are passed over, a text that is no message is answered or told to the
-//! client, and a length that no message has is skipped without being held in memory. Only the end of the input ends the reading.
+//! Promises to go on after any bytes: the client is told of lines that are no header and of a text that is no message, and a length that
+//! no message has is skipped without being held in memory. Only the end of the input ends the reading.
 
 use crate::server::{self, serve_over};
+use crate::words::cut;
 use lsp_server::{Connection, ErrorCode, Message, RequestId, Response};
 use lsp_types::MessageType;
 use lsp_types::notification::{Exit, Notification as _};
+use relayc_base::diag::Diagnostic;
+use relayc_sys as sys;
 use serde_json::Value;
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, Read};
 
 /// The longest message that is read: a text may be 64 MiB, and JSON writes a byte in up to six.
 const MAX_FRAME: u64 = 400 << 20;
@@ -17,14 +20,14 @@ const MAX_FRAME: u64 = 400 << 20;
 const MAX_HEADER: u64 = 4096;
 
 /// Serves the editor at standard input and output until it says goodbye. True if it did so as the protocol wants: `shutdown`, then
-/// `exit`.
-pub fn serve() -> bool {
+/// `exit`. Errors: E0702 if its answers cannot be written.
+pub fn serve() -> Result<bool, Diagnostic> {
     let (editor, server) = Connection::memory();
     let Connection { sender: to_server, receiver: from_server } = editor;
     let answers = server.sender.clone();
     let read = move || {
-        let mut input = io::stdin().lock();
-        while let Ok(Some(frame)) = next_frame(&mut input) {
+        let mut frames = Frames::of(io::stdin().lock());
+        while let Ok(Some(frame)) = frames.next() {
             let frame = frame.and_then(|text| message(&text));
             // Nothing comes after it: a reader that waited would keep the process.
             let is_last = matches!(&frame, Ok(Message::Notification(told)) if told.method == Exit::METHOD);
@@ -37,42 +40,65 @@ pub fn serve() -> bool {
             }
         }
     };
-    let write = move || {
-        let mut output = io::stdout().lock();
-        for message in from_server {
-            if message.write(&mut output).and_then(|()| output.flush()).is_err() {
-                break;
-            }
-        }
-    };
+    let write = move || from_server.iter().try_for_each(|message| sys::stdout_with(|| message.write(&mut io::stdout().lock())));
     let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
-    let (Ok(_), Ok(writer)) = (thread("reader").spawn(read), thread("writer").spawn(write)) else { return false };
+    let (Ok(_), Ok(writer)) = (thread("reader").spawn(read), thread("writer").spawn(write)) else { return Ok(false) };
     let fine = serve_over(server);
     // What has been answered is still written.
-    let _ = writer.join();
-    fine
+    writer.join().unwrap_or(Ok(())).map(|()| fine)
 }
 
-/// The text of the next frame; `Err` inside is the answer to one that is too long. `None` at the end of the input.
-fn next_frame(input: &mut impl BufRead) -> io::Result<Option<Result<Vec<u8>, Message>>> {
-    let mut length: Option<u64> = None;
-    loop {
-        let mut line = vec![];
-        if input.by_ref().take(MAX_HEADER).read_until(b'\n', &mut line)? == 0 {
-            return Ok(None);
-        }
-        let line = line.trim_ascii();
-        if line.is_empty() {
-            // Without a length it was the end of no header.
-            let Some(length) = length else { continue };
-            return body(input, length).map(Some);
-        }
-        let mut parts = line.splitn(2, |&byte| byte == b':');
-        if parts.next().is_some_and(|name| name.trim_ascii().eq_ignore_ascii_case(b"Content-Length")) {
-            let value = parts.next().and_then(|value| std::str::from_utf8(value.trim_ascii()).ok());
-            length = value.and_then(|value| value.parse().ok()).or(length);
+/// The frames of an input.
+struct Frames<R> {
+    input: R,
+    /// The length that the header at hand has said.
+    length: Option<u64>,
+    /// Whether the client has been told of lines that are no header, since the last frame.
+    told: bool,
+}
+
+impl<R: BufRead> Frames<R> {
+    fn of(input: R) -> Frames<R> {
+        Frames { input, length: None, told: false }
+    }
+
+    /// The text of the next frame; `Err` inside is what to say of one that is too long, or of lines that are no header. `None` at the
+    /// end of the input.
+    fn next(&mut self) -> io::Result<Option<Result<Vec<u8>, Message>>> {
+        loop {
+            let mut line = vec![];
+            if self.input.by_ref().take(MAX_HEADER).read_until(b'\n', &mut line)? == 0 {
+                return Ok(None);
+            }
+            let line = line.trim_ascii();
+            if line.is_empty() {
+                // Without a length it was the end of no header.
+                let Some(length) = self.length.take() else { continue };
+                self.told = false;
+                return body(&mut self.input, length).map(Some);
+            }
+            match header(line) {
+                Some((name, value)) if name.eq_ignore_ascii_case("Content-Length") => {
+                    self.length = value.parse().ok().or(self.length)
+                }
+                Some(_) => {}
+                None if self.told => {}
+                None => {
+                    self.told = true;
+                    let line = cut(&String::from_utf8_lossy(line), 60);
+                    return Ok(Some(Err(unread(&format!("expected the header of a message, found `{line}`")))));
+                }
+            }
         }
     }
+}
+
+/// The name and the value of a line of a header.
+fn header(line: &[u8]) -> Option<(&str, &str)> {
+    let (name, value) = std::str::from_utf8(line).ok()?.split_once(':')?;
+    let name = name.trim_end();
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    is_name.then(|| (name, value.trim()))
 }
 
 fn body(input: &mut impl BufRead, length: u64) -> io::Result<Result<Vec<u8>, Message>> {
@@ -105,9 +131,9 @@ mod tests {
     use super::*;
 
     fn frames(bytes: &[u8]) -> Vec<String> {
-        let mut input = bytes;
+        let mut frames = Frames::of(bytes);
         let mut found = vec![];
-        while let Ok(Some(frame)) = next_frame(&mut input) {
+        while let Ok(Some(frame)) = frames.next() {
             found.push(match frame.and_then(|text| message(&text)) {
                 Ok(Message::Request(request)) => format!("{} {}", request.id, request.method),
                 Ok(Message::Notification(notification)) => notification.method,

@@ -20,6 +20,7 @@ use lsp_types::{InitializeParams, LogMessageParams, MessageType, NumberOrString,
 use relayc_driver::{Dialect, ReadOptions};
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How far a conversation is.
@@ -53,6 +54,8 @@ struct Server {
     client: Client,
     settings: Settings,
     documents: FxHashMap<Uri, Document>,
+    /// Whether answers still go anywhere.
+    is_heard: Cell<bool>,
     /// How many forms of texts there were: a number of its own for each, whatever versions the client says.
     revisions: u64,
 }
@@ -74,9 +77,10 @@ pub fn serve_over(connection: Connection) -> bool {
         client,
         settings: Settings::default(),
         documents: FxHashMap::default(),
+        is_heard: Cell::new(true),
         revisions: 0,
     };
-    loop {
+    while server.is_heard.get() {
         select! {
             recv(receiver) -> message => match message {
                 Ok(Message::Notification(notification)) if notification.method == Exit::METHOD => break,
@@ -129,8 +133,9 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 
 impl Server {
     fn send(&self, message: impl Into<Message>) {
-        // A client that is gone is noticed by the loop.
-        let _ = self.sender.send(message.into());
+        if self.sender.send(message.into()).is_err() {
+            self.is_heard.set(false);
+        }
     }
 
     fn message(&mut self, message: Message) {
