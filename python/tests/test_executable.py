@@ -324,9 +324,17 @@ def test_artifacts_refuse_other_weights(tmp_path):
     for give in (loaded.set_input, lambda name, other: loaded.load_params(relay.save_param_dict({name: other}))):
         with pytest.raises(tvm.TVMError, match=f"`{name}`: the artifact was built with another value"):
             give(name, tvm.nd.array(value.numpy() + 1))
+        np.testing.assert_array_equal(loaded.get_input(name).numpy(), value.numpy())
+    other = tvm.contrib.graph_executor.GraphModule(relay.build(tvm.IRModule.from_expr(function), "llvm")["default"](tvm.cpu()))
+    other.set_input(name, value.numpy() + 1)
+    with pytest.raises(tvm.TVMError, match="built with another value"):
+        loaded.share_params(other, relay.save_param_dict({name: value}))
     ones = np.ones((2, 8), "float32")
     loaded.run(x=ones)
     np.testing.assert_allclose(loaded.get_output(0).numpy(), ones @ w.T, rtol=1e-5)
+    loaded.get_input(name).copyfrom(value.numpy() + 1)
+    with pytest.raises(tvm.TVMError, match="built with another value"):
+        loaded.run(x=ones)
 
 
 def in_child(work):

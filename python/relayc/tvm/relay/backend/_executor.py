@@ -84,10 +84,20 @@ class ExecutorModule(Module):
             self._inputs[at].copyfrom(value)
             return
         name = self._constant_names[at - len(self._names)]
-        self._constant(name).copyfrom(value)
+        room = self._constant(name)
+        if name in self.network.digests:
+            shape, dtype = self._types[name]
+            given = _zeros(shape, dtype)
+            given.copyfrom(value)
+            self._require_built_with(name, given)
+            room.copyfrom(given)
+            return
+        room.copyfrom(value)
         self._set.add(name)
-        known = self.network.digests.get(name)
-        if known and hashlib.sha256(self._constants[name]._array.tobytes()).hexdigest() != known:
+
+    def _require_built_with(self, name: str, value: NDArray) -> None:
+        """Refuses a value of a constant that an artifact was not built with."""
+        if hashlib.sha256(value._array.tobytes()).hexdigest() != self.network.digests[name]:
             words = "the artifact was built with another value, which is part of its code"
             raise TVMError(f"`{name}`: {words}: build the network anew to run it with this one")
 
@@ -116,7 +126,13 @@ class ExecutorModule(Module):
     def _take_constants(self) -> None:
         """Compiles the network anew if a constant has another value than it is compiled with."""
         changed, self._set = self._set | self._lent, set()
-        if not changed or self.network.native is None:
+        if self.network.native is None:
+            # What is lent of an artifact is empty until somebody writes into it.
+            for name in changed & set(self.network.digests):
+                if self._constants[name]._array.any():
+                    self._require_built_with(name, self._constants[name])
+            return
+        if not changed:
             return
         known = {**self.network.constants, **self._compiled}
         differing = {name: array(self._constants[name]) for name in changed if not _same(self._constants[name], known[name])}
@@ -180,9 +196,12 @@ class ExecutorModule(Module):
                 continue
             if at < len(self._names):
                 self._inputs[at] = theirs
-            else:
-                self._constants[name] = theirs
-                self._lent.add(name)
+                continue
+            name = self._constant_names[at - len(self._names)]
+            if name in self.network.digests:
+                self._require_built_with(name, theirs)
+            self._constants[name] = theirs
+            self._lent.add(name)
 
     def _profile(self) -> Any:
         """The time of each group of operators, as a table."""
