@@ -33,8 +33,6 @@ class GraphModule(Runner):
     Inputs that are given by names that no input has are ignored, so that all parameters of a file may be given.
     """
 
-    _what = "graph"
-
     def __init__(self, module: Module) -> None:
         super().__init__(module)
         self._set_input_zero_copy = module["set_input_zero_copy"]
@@ -42,6 +40,24 @@ class GraphModule(Runner):
         self._get_input_info = module["get_input_info"]
         self._load_params = module["load_params"]
         self._share_params = module["share_params"]
+
+    def set_input(self, key: Any = None, value: Any = None, **params: Any) -> None:
+        """Copies a value to an input, by name or number, and others by name.
+
+        Raises RuntimeError if `key` is no input, ValueError for a value of another shape.
+        """
+        if key is not None:
+            if not self._has_input(key):
+                raise RuntimeError(f"Could not find '{key}' in graph's inputs")
+            self._set_input(key, value)
+        for name, given in params.items():
+            if self._has_input(name):
+                self._set_input(name, given)
+
+    def _has_input(self, key: Any) -> bool:
+        if isinstance(key, str):
+            return self._get_input_index(key) >= 0
+        return 0 <= key < self._get_num_inputs()
 
     def set_input_zero_copy(self, key: Any = None, value: Any = None, **params: Any) -> None:
         """Uses the memory of a tensor, or of an object with DLPack, as an input from now on."""

@@ -1,4 +1,4 @@
-"""What the graph executor and the AOT executor share: inputs set by name or number, runs, outputs."""
+"""What the graph executor and the AOT executor share: runs, and inputs and outputs by name or number."""
 
 from __future__ import annotations
 
@@ -16,9 +16,6 @@ class Runner:
     `module` is what `library["default"](device)` made. An output is the executor's own memory, which the next run overwrites.
     """
 
-    #: What has the inputs, in messages.
-    _what = ""
-
     def __init__(self, module: Module) -> None:
         self.module = module
         self._set_input = module["set_input"]
@@ -28,24 +25,6 @@ class Runner:
         self._get_num_outputs = module["get_num_outputs"]
         self._get_input_index = module["get_input_index"]
         self._get_num_inputs = module["get_num_inputs"]
-
-    def set_input(self, key: Any = None, value: Any = None, **params: Any) -> None:
-        """Copies a value to an input, by name or number, and others by name.
-
-        Raises RuntimeError if `key` is no input, ValueError for a value of another shape.
-        """
-        if key is not None:
-            if not self._has_input(key):
-                raise RuntimeError(f"Could not find '{key}' in {self._what}'s inputs")
-            self._set_input(key, value)
-        for name, given in params.items():
-            if self._has_input(name):
-                self._set_input(name, given)
-
-    def _has_input(self, key: Any) -> bool:
-        if isinstance(key, str):
-            return self._get_input_index(key) >= 0
-        return 0 <= key < self._get_num_inputs()
 
     def run(self, **input_dict: Any) -> None:
         """Runs once, with these inputs set before."""

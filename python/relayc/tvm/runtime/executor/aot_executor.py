@@ -15,8 +15,6 @@ __all__ = ["AotModule"]
 class AotModule(Runner):
     """The executor of a library that was built for AOT. Inputs have their names in C as well: `input_0` is `input:0`."""
 
-    _what = "model"
-
     def __init__(self, module: Module) -> None:
         super().__init__(module)
         self._get_input_name = module["get_input_name"]
