@@ -15,6 +15,7 @@ from ...ir import FuncType, IRModule, Op
 from ..dataflow_pattern.graph import mutate
 from ..expr import Call, Let, Tuple, Var
 from ..function import Function, FunctionWithFields
+from ._engine import on_expr
 
 __all__ = ["infer_types"]
 
@@ -83,13 +84,8 @@ def _with_stand_ins(func: Any, mod: Any, infer: Any) -> Any:
 
 
 def _types(args: List[Any], mod: Any, infer: Any) -> List[Any]:
-    """The types of expressions that call nothing but Relay."""
-    from ..analysis import free_vars
-
-    values = Tuple(args)
-    scratch = mod._copy()
-    scratch["__types"] = Function(free_vars(values), values)
-    return list(infer(scratch)["__types"].body.checked_type.fields)
+    """The types of expressions that call nothing but Relay, of variables with types."""
+    return list(on_expr(infer, Tuple(args), mod).checked_type.fields)
 
 
 def _relation(call: Any, types: List[Any], infer: Any) -> Any:
