@@ -15,7 +15,6 @@ use relayc_check::infer;
 use relayc_driver::optimise::{self, PassPlan, Step, Target};
 use relayc_driver::show::Options;
 use relayc_driver::{Phase, Program, ReadOptions, check_text_as};
-use relayc_ir::kernel::ByteProducts;
 use relayc_ir::print::{HEADER, print};
 use relayc_ir::{self as ir, Root};
 use relayc_ops as ops;
@@ -107,13 +106,12 @@ pub(crate) fn run_pass<'py>(
     }
     let step = Step::new(name, args).map_err(|error| crate::error::said(*error))?;
     let plan = PassPlan::requested(vec![step.clone()], Target::V3);
-    with_threads(module.py(), || {
-        if pass.needs_types {
-            return optimise::optimise(&mut read.module, &plan, &mut ());
+    with_threads(module.py(), || match pass.needs_types {
+        true => optimise::optimise(&mut read.module, &plan, &mut ()),
+        false => {
+            let cx = PassCx { args: step.args(), ..plan.cx() };
+            (pass.run)(&mut read.module, &cx).map(drop).map_err(|error| *error)
         }
-        let (ops, byte_products) = (ops::table(), ByteProducts::Pairs);
-        let cx = PassCx { ops, lanes: 8, byte_products, entry: None, args: step.args() };
-        (pass.run)(&mut read.module, &cx).map(drop).map_err(|error| *error)
     })
     .map_err(crate::error::said)?;
     write::module(module.py(), &read.module, &read.known)

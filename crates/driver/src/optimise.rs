@@ -74,7 +74,7 @@ impl PassPlan {
     }
 
     /// The context of the passes.
-    pub(crate) fn cx(&self) -> PassCx<'_> {
+    pub fn cx(&self) -> PassCx<'_> {
         let (lanes, entry) = (self.target.lanes(), self.entry.as_deref());
         PassCx { ops: ops::table(), lanes, byte_products: self.byte_products, entry, args: Args::NONE }
     }
@@ -244,14 +244,14 @@ impl Answers {
             let slots = run::entry(module, &self.entry).map_or(vec![], |entry| entry.slots);
             slots.iter().map(|slot| module.types.text(slot.ty)).collect()
         };
-        if !pass.keeps_answers && params(module) != params(&self.before.0) {
-            self.inputs.clear();
-        }
-        let after = self.of(module);
         if !pass.keeps_answers {
-            self.before = (module.clone(), after);
+            if params(module) != params(&self.before.0) {
+                self.inputs.clear();
+            }
+            self.before = (module.clone(), self.of(module));
             return Ok(());
         }
+        let after = self.of(module);
         for (before, now) in self.before.1.iter().zip(&after) {
             agree((&self.before.0, before), (module, now), Allowed::OfScale)
                 .map_err(|why| passes::broken(pass.name, &format!("the result of `@{}` has changed, {why}", self.entry)))?;
