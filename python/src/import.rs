@@ -14,8 +14,8 @@ use relayc_driver::import::{read_mxnet, read_onnx};
 use relayc_driver::{Dialect, Phase, ReadOptions, check_text_as};
 
 /// Reads an ONNX model (`kind` is "onnx") or the JSON of an MXNet symbol ("mxnet") as a program with its weights by the names of its
-/// parameters, the model's names of the inputs by the names of their parameters, and the rendered warnings. `shapes` are texts such as `data=1,3,224,224`;
-/// `weights` are arrays by name, for MXNet.
+/// parameters, the model's names of the inputs by the names of their parameters, and the rendered warnings. `shapes` are texts such as
+/// `data=1,3,224,224`; `weights` are arrays by name, for MXNet.
 ///
 /// Errors: RelayError for a model that cannot be imported.
 #[pyfunction]

@@ -1,7 +1,8 @@
 """The examples of Python: scripts run, notebooks show what is stored in them, and `mypy --strict` passes.
 
-`mxnet_resnet.py` and `torch_tensors.py` need mxnet and torch: `.ci/long` runs them. `BLESS=1` stores what notebooks show. A cell tagged `changes` shows
-something else each time: something must be shown, and it is not compared.
+`mxnet_resnet.py` and `torch_tensors.py` need mxnet and torch: `.ci/long` runs them. `BLESS=1` stores what
+notebooks show. A cell tagged `changes` shows something else each time: something must be shown, and it is not
+compared.
 """
 
 from __future__ import annotations

@@ -91,7 +91,8 @@ def get(op_name: str) -> Op:
 def register(op_name: str, describe: str = "") -> None:
     """Adds an operator of the caller's own, for nodes that are made and rewritten.
 
-    What prints, types or compiles a program knows relayc's operators alone, and raises an error for others.
+    What compiles a program knows relayc's operators alone, and raises an error for others. `InferType` types calls
+    of an operator with a relation (`Op.add_type_rel`).
 
     Raises
     ------
@@ -105,7 +106,7 @@ def register(op_name: str, describe: str = "") -> None:
 def register_stateful(op_name: str, stateful: bool, level: int = 10) -> Any:
     """Keeps whether calls of the operator have an effect, as its attribute `TOpIsStateful`.
 
-    Passes know that of relayc's own operators, which this does not change.
+    `FoldConstant` leaves such calls. Native passes know the effects of relayc's own operators alone.
     """
     return register_op_attr(op_name, "TOpIsStateful", stateful, level)
 
@@ -143,9 +144,9 @@ def register_legalize(op_name: str, legal_op: _Function = None, level: int = 10)
 
 
 def register_pattern(op_name: str, pattern: int, level: int = 10) -> Any:
-    """Keeps an `OpPattern` as the operator's attribute `TOpPattern`, which patterns match (`has_attr`).
+    """Keeps an `OpPattern` as the operator's attribute `TOpPattern`, which `FuseOps` and patterns (`has_attr`) read.
 
-    Passes and code generation go by the operator's own declaration, which this does not change.
+    `relay.build` goes by the operator's own declaration, which this does not change.
     """
     return register_op_attr(op_name, "TOpPattern", pattern, level)
 

@@ -188,8 +188,8 @@ def _is_primitive(expr: Any) -> bool:
 def _call_pattern(call: Any) -> int:
     if not isinstance(call.op, Op):
         return OpPattern.OPAQUE
-    reads_values = call.op.name.startswith("dyn.") or any(call.op.get_attr("TShapeDataDependent") or ())
-    if reads_values and not _is_static(call.checked_type):
+    # Their shapes are values of operands. Of other operators no declaration says so.
+    if call.op.name.startswith("dyn.") and not _is_static(call.checked_type):
         return OpPattern.OPAQUE
     pattern = call.op.get_attr("TOpPattern")
     return OpPattern.OPAQUE if pattern is None else int(pattern)

@@ -1,8 +1,9 @@
 """Every pass under the name and the signature that TVM gives it.
 
 Levels and required passes are those of `src/relay/transforms` of TVM. A pass that
-`relayc passes` lists runs on the native side; the others, among them all that call
-functions of Python, are in the modules beside this one.
+`relayc passes` lists runs on the native side, except those whose form in TVM differs
+(`_fold_constant`, `_fold_scale_axis`, `_fuse_ops`, `_simplify_expr`); these and the
+others, among them all that call functions of Python, are in the modules beside this one.
 """
 
 from __future__ import annotations
@@ -105,10 +106,7 @@ def InferTypeLocal(expr: Any) -> Any:
 
 
 def FoldScaleAxis() -> Pass:
-    """Moves multiplications of channels by constants into weights, backward then forward, and folds constants.
-
-    The native pass works in both directions at once, so each of the two does all of it.
-    """
+    """Moves multiplications of channels into weights, backward then forward, and folds constants."""
     steps = [BackwardFoldScaleAxis(), ForwardFoldScaleAxis(), FoldConstant()]
     return Sequential(steps, name="FoldScaleAxis")
 
