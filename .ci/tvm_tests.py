@@ -170,7 +170,7 @@ def _needs(item, why):
         return f"{place}: {why.removeprefix('Skipped: ')}"
     if "is not part of Relay: " in why and not any(name in why for name in RELAY):
         return why
-    if "NotImplementedError" in why and ("build with the target `llvm`" in why or "microTVM" in why):
+    if "NotImplementedError" in why and "microTVM" in why:
         return why
     try:
         return _refused_use(item.function, set())

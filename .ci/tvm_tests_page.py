@@ -2,7 +2,7 @@
 """Writes the figures of a whole run of .ci/tvm_tests.py into the page about it.
 
     .ci/tvm_tests.py --tvm ~/tvm --reasons reasons.txt > table.txt
-    .ci/tvm_tests_page.py table.txt reasons.txt "commit $(git rev-parse --short HEAD)" requirements.txt
+    .ci/tvm_tests_page.py table.txt reasons.txt "commit $(git rev-parse --short HEAD)"
 
 Replaces everything behind the mark in docs/src/python/tvm-tests.md.
 """
@@ -45,11 +45,11 @@ FAILED = [
 
 
 def main():
-    table, reasons, commit, packages = sys.argv[1:]
+    table, reasons, commit = sys.argv[1:]
     rows, versions = read_table(pathlib.Path(table).read_text().splitlines())
     outcomes = read_reasons(pathlib.Path(reasons).read_text().splitlines())
     text = PAGE.read_text()
-    PAGE.write_text(text[: text.index(MARK) + len(MARK)] + page(rows, outcomes, versions, commit, packages))
+    PAGE.write_text(text[: text.index(MARK) + len(MARK)] + page(rows, outcomes, versions, commit))
 
 
 def read_table(lines):
@@ -73,17 +73,12 @@ def read_reasons(lines):
     return outcomes
 
 
-def page(rows, outcomes, versions, commit, packages):
+def page(rows, outcomes, versions, commit):
     """The part of the page that a run decides."""
     core = [numbers for path, numbers in rows.items() if CORE.match(path)]
     lines = [
         "",
         f"At {commit}, one run over all {len(rows)} files. {versions_in_words(versions)}.",
-        "All packages:",
-        "",
-        "```text",
-        *(line for line in pathlib.Path(packages).read_text().splitlines() if line),
-        "```",
         "",
         "| tests | passed | failed | of what is portable | need what is not Relay |",
         "|---|---|---|---|---|",
