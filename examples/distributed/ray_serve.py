@@ -25,7 +25,7 @@ from network import BATCH, Classifier, save
 class Service:
     """A replica: made once, called for every request.
 
-    Serve gathers the next batch while one runs, and takes what has come within `wait_s` of its first request. About as long as a run
+    Serve gathers the next batch while one runs, and takes what has come within `wait_s` of its first request. Longer than a run
     keeps batches full when there are requests enough; a short one answers sooner when there are few.
     """
 
