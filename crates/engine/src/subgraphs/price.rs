@@ -24,12 +24,7 @@ pub(super) fn work(module: &Module, members: &[ExprId], largest: u64) -> u64 {
         let ExprKind::Call { args, .. } = module.exprs[*expr].kind else { return 0 };
         let args: Vec<ExprId> = module.items(args).iter().map(|arg| arg.expr).collect();
         let touched = elements(*expr) + args.iter().map(|&arg| elements(arg)).sum::<u128>();
-        let macs = module.called_op(*expr).and_then(|op| ops::table().def(op).macs);
-        let products = macs.zip(shape(*expr)).map_or(0, |(macs, out)| {
-            let shapes: Option<Vec<Vec<i64>>> = args.iter().map(|&arg| shape(arg)).collect();
-            let attrs = module.call_attrs(*expr);
-            shapes.map_or(0, |args| macs(&Shapes { attrs, args: &args, out: &out }))
-        });
+        let products = ops::call::macs(module, *expr).unwrap_or(0);
         u128::from(CALL_NS) + (u128::from(ELEMENT_PS) * touched + u128::from(PRODUCT_PS) * products) / 1000
     };
     let sum = members.iter().map(cost).fold(0, u128::saturating_add);
