@@ -56,6 +56,15 @@ pub fn shortened(text: &str, width: usize) -> String {
     format!("{} …", start.trim_end())
 }
 
+/// A number of bytes in words: `512 B`, `1.5 MiB`.
+pub fn bytes(n: u64) -> String {
+    match n {
+        0..1024 => format!("{n} B"),
+        1024..1_048_576 => format!("{:.1} KiB", n as f64 / 1024.0),
+        _ => format!("{:.1} MiB", n as f64 / 1_048_576.0),
+    }
+}
+
 /// A number with thousands separated: `1,000,000`.
 pub fn thousands(n: u64) -> String {
     let digits = n.to_string();

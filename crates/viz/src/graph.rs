@@ -145,9 +145,7 @@ impl Amount {
     pub(crate) fn text(self) -> String {
         match self {
             Amount::Ms(ms) => format!("{ms:.3} ms"),
-            Amount::Bytes(bytes @ 0..1024) => format!("{bytes} B"),
-            Amount::Bytes(bytes @ 1024..1_048_576) => format!("{:.1} KiB", bytes as f64 / 1024.0),
-            Amount::Bytes(bytes) => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+            Amount::Bytes(bytes) => relayc_base::text::bytes(bytes),
         }
     }
 
