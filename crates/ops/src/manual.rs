@@ -29,13 +29,22 @@ fn example(name: &str) -> Option<Cow<'static, str>> {
 impl OpDef {
     /// A call with its attributes: `nn.leaky_relu(data, alpha=0.25)`. A required attribute has no value.
     pub fn signature(&self) -> String {
-        let fields = self.attrs.filter(|schema| schema.declared).map_or(&[][..], |schema| schema.fields);
+        format!("{}({})", self.name, self.signature_parts().join(", "))
+    }
+
+    /// What stands in the parentheses of [`OpDef::signature`]: the operands, then the attributes that text can write.
+    pub fn signature_parts(&self) -> Vec<String> {
         let args = self.args.iter().map(|arg| arg.name.to_owned());
-        let attrs = fields.iter().map(|field| match field.default {
+        let attrs = self.written_fields().iter().map(|field| match field.default {
             Some(default) => format!("{}={}", field.name, literal(&default())),
             None => format!("{}=…", field.name),
         });
-        format!("{}({})", self.name, args.chain(attrs).collect::<Vec<_>>().join(", "))
+        args.chain(attrs).collect()
+    }
+
+    /// The attributes that text writes as `key=value`.
+    pub fn written_fields(&self) -> &'static [Field] {
+        self.attrs.filter(|schema| schema.declared).map_or(&[], |schema| schema.fields)
     }
 
     /// A summary in one sentence.
