@@ -14,7 +14,7 @@ mod origin;
 mod repair;
 
 pub use forward::TypeClasses;
-pub use origin::Origins as DimOrigins;
+pub use origin::DimOrigins;
 use relayc_base::diag::Diagnostic;
 use relayc_base::{Idx, IndexVec, Span};
 use relayc_ir::types::{DType, Solver, Ty, TyData};

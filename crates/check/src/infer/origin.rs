@@ -8,7 +8,7 @@ use super::{Infer, call_attrs};
 use relayc_base::Span;
 use relayc_ir::{ExprId, ExprKind, Module, VarId};
 use relayc_ops::Table;
-use relayc_ops::rel::DimOrigin;
+use relayc_ops::rel::{DimOrigin, Origins};
 use rustc_hash::FxHashMap;
 
 /// The place a dimension was decided, in words.
@@ -21,32 +21,25 @@ pub(super) struct Origin {
 
 /// What inference knew of a program that says where the dimensions of its types come from.
 #[derive(Clone, Default, Debug)]
-pub struct Origins {
+pub struct DimOrigins {
     decided_by: FxHashMap<VarId, (ExprId, usize)>,
     let_values: FxHashMap<VarId, ExprId>,
 }
 
-impl Origins {
-    pub(super) fn of(infer: &Infer) -> Origins {
-        Origins { decided_by: infer.decided_by.clone(), let_values: infer.let_values.clone() }
+impl DimOrigins {
+    pub(super) fn of(infer: &Infer) -> DimOrigins {
+        DimOrigins { decided_by: infer.decided_by.clone(), let_values: infer.let_values.clone() }
     }
 
-    /// The place that decided an axis of an expression's type, in words; `field` is the one of a tuple. `None` where nothing is
-    /// known of it. The module is the one that was inferred; only types are added to it.
-    pub fn find(
-        &self,
-        module: &mut Module,
-        ops: &Table,
-        expr: ExprId,
-        field: Option<usize>,
-        axis: usize,
-    ) -> Option<(Span, String)> {
+    /// The places that decided the first axes of a tensor, in words; `None` where nothing is known. The module is the one that was
+    /// inferred; only types are added to it.
+    pub fn find(&self, module: &mut Module, ops: &Table, expr: ExprId, n_axes: usize) -> Vec<Option<(Span, String)>> {
         let tys = module.expr_tys.clone();
         let mut infer = Infer::new(module, ops, "", false);
         infer.tys = tys;
         infer.decided_by.clone_from(&self.decided_by);
         infer.let_values.clone_from(&self.let_values);
-        infer.origin(expr, field, axis).map(|origin| (origin.span, origin.text))
+        (0..n_axes).map(|axis| infer.origin(expr, None, axis).map(|origin| (origin.span, origin.text))).collect()
     }
 }
 
@@ -154,7 +147,7 @@ impl Infer<'_> {
     }
 
     /// The origins that the relation of a call gives, with the types known so far.
-    fn rerun(&mut self, call: ExprId) -> Option<relayc_ops::rel::Origins> {
+    fn rerun(&mut self, call: ExprId) -> Option<Origins> {
         let (def, args) = self.op_call(call).filter(|_| !self.lacks_attrs(call))?;
         let attrs = call_attrs(self.module, call).to_vec();
         let out = self.fresh();
