@@ -5,15 +5,22 @@ use relayc_base::{FileId, Span};
 use relayc_check::resolve::{Meaning, Mention};
 use relayc_driver::{Analysis, ReadOptions, analyse};
 use relayc_ir::types::Ty;
-use relayc_ir::{ExprId, Module};
+use relayc_ir::{ExprId, Func, FuncId, Module};
 use relayc_syntax::ast::Ast;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
 
 /// One form of a text, checked.
 pub(crate) struct Checked {
     pub(crate) revision: u64,
     pub(crate) text: Text,
     pub(crate) analysis: Analysis,
+    /// A number of the text, equal for equal texts: clients that are JavaScript keep no more bits.
+    pub(crate) hash: u32,
+    /// The first mention of each meaning.
+    firsts: FxHashMap<Meaning, Span>,
+    /// The functions of the module by the places of what they were read from.
+    funcs: FxHashMap<Span, FuncId>,
     /// The expressions at each place; several where one stands for another, as a call without parentheses.
     exprs: FxHashMap<(u32, u32), ExprId>,
 }
@@ -28,7 +35,13 @@ impl Checked {
                 exprs.insert((expr.span.start, expr.span.end), id);
             }
         }
-        Checked { revision, text, analysis, exprs }
+        let mut firsts = FxHashMap::default();
+        for mention in &analysis.mentions {
+            firsts.entry(mention.meaning).or_insert(mention.span);
+        }
+        let funcs = analysis.program.module.funcs.iter_ids().map(|(id, func)| (func.span, id)).collect();
+        let hash = FxBuildHasher.hash_one(&*text.text) as u32;
+        Checked { revision, text, analysis, hash, firsts, funcs, exprs }
     }
 
     pub(crate) fn module(&self) -> &Module {
@@ -48,11 +61,24 @@ impl Checked {
         self.exprs.get(&(span.start, span.end)).copied()
     }
 
+    /// The function that a part of the text is.
+    pub(crate) fn func_at(&self, span: Span) -> Option<&Func> {
+        self.funcs.get(&span).map(|&func| &self.module().funcs[func])
+    }
+
     /// The name at a place; one that ends there if none begins or goes on there.
     pub(crate) fn mention_at(&self, offset: u32) -> Option<Mention> {
         let mentions = &self.analysis.mentions;
         let after = mentions.partition_point(|mention| mention.span.start <= offset);
         mentions[..after].iter().rev().take(2).copied().find(|mention| offset <= mention.span.end)
+    }
+
+    /// The mentions inside of a place, in text order.
+    pub(crate) fn mentions_in(&self, within: Span) -> &[Mention] {
+        let mentions = &self.analysis.mentions;
+        let start = mentions.partition_point(|mention| mention.span.start < within.start);
+        let end = mentions.partition_point(|mention| mention.span.start < within.end);
+        &mentions[start..end.max(start)]
     }
 
     /// All mentions of what a name means, in text order.
@@ -68,7 +94,7 @@ impl Checked {
             Meaning::Global(global) => Some(module.globals[global].span),
             Meaning::Type(adt) => Some(module.adts[adt].span),
             // The first mention is the binder: of a parameter or a constructor the IR keeps the place of the whole.
-            Meaning::Local(_) | Meaning::Ctor(_) | Meaning::TypeParam(_) => self.mentions_of(meaning).next().map(|m| m.span),
+            Meaning::Local(_) | Meaning::Ctor(_) | Meaning::TypeParam(_) => self.firsts.get(&meaning).copied(),
             Meaning::Operator(_) | Meaning::Size(_) => None,
         }
     }

@@ -19,8 +19,8 @@ pub(crate) enum Slot {
     DType,
     /// The value of the attribute of this name.
     Attr(String),
-    /// The pattern of a clause.
-    Pattern,
+    /// The pattern of a clause; from where to where the value stands that is matched.
+    Pattern(u32, u32),
     /// A name that is bound, a number, a string, a comment: nothing can be proposed.
     Nothing,
 }
@@ -68,7 +68,7 @@ impl Cursor {
         let in_comment = lexed.comments.iter().any(|span| inside(span.start, span.end));
         let in_text = lexed.tokens.iter().any(|token| token.tok == Tok::Str && token.start < offset && offset < token.end);
         let n_before = lexed.tokens.partition_point(|token| token.end <= word_start);
-        let mut reader = Reader { text, tokens: &lexed.tokens, n: n_before };
+        let reader = Reader { text, tokens: &lexed.tokens, n: n_before };
         let call = reader.call();
         let starts_with_digit = word.starts_with(|c: char| c.is_ascii_digit());
         let slot = if in_comment || starts_with_digit {
@@ -112,7 +112,7 @@ impl Reader<'_> {
         None
     }
 
-    fn call(&mut self) -> Option<Call> {
+    fn call(&self) -> Option<Call> {
         let mut end = self.n;
         loop {
             let open = self.opener(end)?;
@@ -154,7 +154,7 @@ impl Reader<'_> {
     fn call_at(&self, open: usize, callee: Callee) -> Call {
         let mut call = Call { callee, index: 0, attr: None, given: vec![], args: vec![] };
         let mut depth = 0usize;
-        let mut start = open + 1;
+        let (mut start, mut current) = (open + 1, open + 1);
         let mut index = open + 1;
         while let Some(token) = self.tokens.get(index) {
             let is_before = index < self.n;
@@ -170,6 +170,7 @@ impl Reader<'_> {
                             call.args.push((self.tokens[start].start, self.tokens[index - 1].end));
                         }
                         call.index += 1;
+                        current = index + 1;
                     }
                     start = index + 1;
                 }
@@ -181,30 +182,11 @@ impl Reader<'_> {
             }
             index += 1;
         }
-        call.attr = self.attr_at(open);
-        call
-    }
-
-    /// The attribute whose value the cursor is in: `key=` since the last comma of the call.
-    fn attr_at(&self, open: usize) -> Option<String> {
-        let mut depth = 0usize;
-        for index in (open + 1..self.n).rev() {
-            match self.tokens[index].tok {
-                Tok::RParen | Tok::RBracket | Tok::RBrace => depth += 1,
-                Tok::LParen | Tok::LBracket | Tok::LBrace => depth = depth.saturating_sub(1),
-                Tok::Comma if depth == 0 && self.is_in_call(index, open) => return None,
-                Tok::Assign if depth == 0 && self.tok(index.checked_sub(1)?) == Some(Tok::Ident) => {
-                    return Some(self.tokens[index - 1].text(self.text).to_owned());
-                }
-                _ => {}
-            }
+        let has_key = self.tok(current) == Some(Tok::Ident) && self.tok(current + 1) == Some(Tok::Assign);
+        if has_key && current + 1 < self.n {
+            call.attr = Some(self.tokens[current].text(self.text).to_owned());
         }
-        None
-    }
-
-    /// Whether a comma separates arguments of the call, rather than items of a list in it.
-    fn is_in_call(&self, comma: usize, open: usize) -> bool {
-        self.opener(comma) == Some(open)
+        call
     }
 
     fn slot(&self, call: Option<&Call>) -> Slot {
@@ -245,7 +227,7 @@ impl Reader<'_> {
         match self.tokens[last].tok {
             Tok::RBrace | Tok::Version | Tok::Semi => Slot::Top,
             // A program may be an expression.
-            _ => Slot::Value { first: matches!(self.tokens[last].tok, Tok::Semi) },
+            _ => Slot::Value { first: false },
         }
     }
 
@@ -264,7 +246,7 @@ impl Reader<'_> {
     }
 
     fn in_braces(&self, open: usize, last: usize) -> Slot {
-        if self.is_match(open) {
+        if let Some((start, end)) = self.scrutinee(open) {
             let is_arm = match self.tokens[last].tok {
                 Tok::LBrace => last == open,
                 Tok::Comma => self.opener(last) == Some(open),
@@ -272,7 +254,7 @@ impl Reader<'_> {
                 _ => false,
             };
             if is_arm {
-                return Slot::Pattern;
+                return Slot::Pattern(start, end);
             }
             return Slot::Value { first: false };
         }
@@ -285,13 +267,12 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a brace holds the clauses of a match: `match (…) {`.
-    fn is_match(&self, open: usize) -> bool {
-        let Some(close) = open.checked_sub(1).filter(|&close| self.tokens[close].tok == Tok::RParen) else { return false };
-        let paren = self.opener(close);
-        paren
-            .and_then(|paren| paren.checked_sub(1))
-            .is_some_and(|before| matches!(self.tokens[before].tok, Tok::Match | Tok::MatchPartial))
+    /// The place of the value that is matched, if a brace holds the clauses of a match: `match (…) {`.
+    fn scrutinee(&self, open: usize) -> Option<(u32, u32)> {
+        let close = open.checked_sub(1).filter(|&close| self.tokens[close].tok == Tok::RParen)?;
+        let paren = self.opener(close)?;
+        let is_match = matches!(self.tokens[paren.checked_sub(1)?].tok, Tok::Match | Tok::MatchPartial);
+        (is_match && paren + 1 < close).then(|| (self.tokens[paren + 1].start, self.tokens[close - 1].end))
     }
 
     /// Whether a brace holds the constructors of a type: `type Name[A] {`.
@@ -337,8 +318,8 @@ mod tests {
         assert_eq!(slot("def @f(%x) { nn.softmax(%x, axis=|) }"), Slot::Attr("axis".into()));
         assert_eq!(slot("def @f(%x) { nn.conv2d(%x, %w, padding=[1, |"), Slot::Attr("padding".into()));
         assert_eq!(slot("def @f(%x) { nn.conv2d(%x, %w, data_layout=\"N|\""), Slot::Attr("data_layout".into()));
-        assert_eq!(slot("def @f(%x) { match (%x) { |"), Slot::Pattern);
-        assert_eq!(slot("def @f(%x) { match (%x) { Nil => { 1 }, |"), Slot::Pattern);
+        assert_eq!(slot("def @f(%x) { match (%x) { |"), Slot::Pattern(20, 22));
+        assert_eq!(slot("def @f(%x) { match (%x) { Nil => { 1 }, |"), Slot::Pattern(20, 22));
         assert_eq!(slot("def @f(%x) { match (%x) { Nil => |"), Slot::Value { first: false });
         assert_eq!(slot("type L[A] { |"), Slot::Type);
         assert_eq!(slot("def @f() { 1 } // a |"), Slot::Nothing);

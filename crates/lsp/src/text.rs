@@ -91,22 +91,24 @@ impl Text {
 
     /// The text after changes, each of which is about the text after those before it.
     pub(crate) fn changed(&self, changes: &[TextDocumentContentChangeEvent]) -> Text {
-        let mut now = self.clone();
+        let mut now = self.text.to_string();
+        let mut indexed = self.clone();
+        // The lines above this one are as the index has them: edits that come from below need no new one.
+        let mut valid = u32::MAX;
         for change in changes {
-            let text = match change.range {
-                None => change.text.clone(),
-                Some(range) => {
-                    let bytes = now.bytes(range);
-                    let mut text = String::with_capacity(now.text.len() + change.text.len());
-                    text.push_str(&now.text[..bytes.start]);
-                    text.push_str(&change.text);
-                    text.push_str(&now.text[bytes.end..]);
-                    text
-                }
+            let Some(range) = change.range else {
+                now.clone_from(&change.text);
+                valid = 0;
+                continue;
             };
-            now = Text::new(&text, self.encoding);
+            if range.start.line.max(range.end.line) >= valid {
+                indexed = Text::new(&now, self.encoding);
+            }
+            let bytes = indexed.bytes(range);
+            now.replace_range(bytes, &change.text);
+            valid = range.start.line.min(range.end.line);
         }
-        now
+        Text::new(&now, self.encoding)
     }
 }
 
