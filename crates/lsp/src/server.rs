@@ -15,7 +15,7 @@ use lsp_types::notification::{
     Cancel, DidChangeConfiguration, DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Exit, LogMessage,
     Notification as _, PublishDiagnostics, SetTrace,
 };
-use lsp_types::request::{Initialize, Request as _, Shutdown};
+use lsp_types::request::{DocumentDiagnosticRequest, Initialize, Request as _, Shutdown};
 use lsp_types::{InitializeParams, LogMessageParams, MessageType, NumberOrString, PublishDiagnosticsParams, Uri};
 use relayc_driver::{Dialect, ReadOptions};
 use rustc_hash::FxHashMap;
@@ -184,7 +184,7 @@ impl Server {
         };
         self.client = Client::of(&params.capabilities);
         if let Some(options) = &params.initialization_options {
-            self.settings = Settings::of(options);
+            self.settings = Settings::of(options.get("relayc").unwrap_or(options));
         }
         self.phase = Phase::Running;
         let result = json!({
@@ -214,8 +214,10 @@ impl Server {
     }
 
     fn answer(&mut self, uri: &Uri, request: Request) {
-        let Some(checked) = self.documents.get_mut(uri).and_then(|document| document.checked.as_mut()) else { return };
-        let mut cx = Cx { checked, client: &self.client, settings: &self.settings, uri };
+        let Some(document) = self.documents.get_mut(uri) else { return };
+        let version = document.version;
+        let Some(checked) = document.checked.as_mut() else { return };
+        let mut cx = Cx { checked, client: &self.client, settings: &self.settings, uri, version };
         let Request { id, method, params } = request;
         let answer = catch_unwind(AssertUnwindSafe(|| requests::answer(&mut cx, &method, params)));
         match answer {
@@ -235,7 +237,10 @@ impl Server {
             DidChangeTextDocument::METHOD => read(params).map(|params| self.change(&params)),
             DidCloseTextDocument::METHOD => read(params).map(|params| self.close(&params)),
             DidChangeConfiguration::METHOD => {
-                self.settings = Settings::of(params.get("settings").unwrap_or(&Value::Null));
+                // Some clients say so without any settings: those that are known stay.
+                if let Some(section) = params.pointer("/settings/relayc") {
+                    self.settings = Settings::of(section);
+                }
                 Ok(())
             }
             Cancel::METHOD => read(params).map(|params| self.cancel(params)),
@@ -261,6 +266,13 @@ impl Server {
         let Some(document) = self.documents.get_mut(uri) else { return };
         document.text = document.text.changed(&params.content_changes);
         document.version = params.text_document.version;
+        // What was asked with positions is about the text before.
+        let waiting = std::mem::take(&mut document.waiting).into_iter();
+        let (about_all, stale) = waiting.partition(|request| request.method == DocumentDiagnosticRequest::METHOD);
+        document.waiting = about_all;
+        for Request { id, .. } in stale {
+            self.fail(id, ErrorCode::ContentModified, "the text has changed since");
+        }
         self.check(uri);
     }
 
@@ -326,7 +338,7 @@ impl Server {
         let Some(document) = self.documents.get_mut(uri) else { return };
         let version = document.version;
         let Some(checked) = document.checked.as_mut() else { return };
-        let cx = Cx { checked, client: &self.client, settings: &self.settings, uri };
+        let cx = Cx { checked, client: &self.client, settings: &self.settings, uri, version };
         match catch_unwind(AssertUnwindSafe(|| requests::diagnostics::of(&cx))) {
             Ok(diagnostics) => self.publish(uri, diagnostics, Some(version)),
             Err(panic) => self.send(log(MessageType::ERROR, &panic_text(&*panic))),

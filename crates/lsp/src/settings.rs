@@ -1,16 +1,14 @@
 //! The settings of a client, `relayc.*`.
 
-use serde::Deserialize;
+use serde_json::Value;
 
-/// What a user may set. What is not set, or is of another kind, is as by default.
-#[derive(Clone, PartialEq, Default, Debug, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+/// What a user may set.
+#[derive(Clone, PartialEq, Default, Debug)]
 pub(crate) struct Settings {
     pub(crate) inlay_hints: InlayHints,
 }
 
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct InlayHints {
     /// The types of bindings and of parameters without annotation.
     pub(crate) types: bool,
@@ -27,9 +25,34 @@ impl Default for InlayHints {
 }
 
 impl Settings {
-    /// Reads the value of the section `relayc`; what is not understood is as by default.
-    pub(crate) fn of(value: &serde_json::Value) -> Settings {
-        let section = value.get("relayc").unwrap_or(value);
-        serde_json::from_value(section.clone()).unwrap_or_default()
+    /// Reads the section `relayc`. What is not set, or is of another kind, is as by default.
+    pub(crate) fn of(section: &Value) -> Settings {
+        let mut settings = Settings::default();
+        let hints = &mut settings.inlay_hints;
+        let value = |path: &str| section.pointer(path);
+        if let Some(types) = value("/inlayHints/types").and_then(Value::as_bool) {
+            hints.types = types;
+        }
+        if let Some(lines) = value("/inlayHints/closingBraceLines").and_then(Value::as_u64) {
+            hints.closing_brace_lines = u32::try_from(lines).unwrap_or(u32::MAX);
+        }
+        if let Some(length) = value("/inlayHints/maxLength").and_then(Value::as_u64) {
+            hints.max_length = usize::try_from(length).unwrap_or(usize::MAX);
+        }
+        settings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_wrong_leaves_the_rest() {
+        let settings = Settings::of(&json!({ "inlayHints": { "types": false, "maxLength": "long", "closingBraceLines": 5 } }));
+        let wanted = InlayHints { types: false, closing_brace_lines: 5, max_length: 60 };
+        assert_eq!(settings.inlay_hints, wanted);
+        assert_eq!(Settings::of(&json!(null)), Settings::default());
     }
 }
