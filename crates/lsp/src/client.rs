@@ -10,6 +10,10 @@ pub(crate) struct Client {
     pub(crate) encoding: Encoding,
     /// Whether hovers may be Markdown.
     pub(crate) markdown: bool,
+    /// Whether it takes edits of a certain version of a text.
+    pub(crate) document_changes: bool,
+    /// Whether the parameters of a signature may be places in its text.
+    pub(crate) label_offsets: bool,
     /// Whether completions may have places to fill in.
     pub(crate) snippets: bool,
     /// Whether it asks for diagnostics itself.
@@ -29,7 +33,12 @@ impl Client {
         let encodings = general.and_then(|general| general.position_encodings.as_deref()).unwrap_or_default();
         let formats = text.and_then(|text| text.hover.as_ref()?.content_format.as_deref()).unwrap_or_default();
         let item = text.and_then(|text| text.completion.as_ref()?.completion_item.as_ref());
+        let workspace = capabilities.workspace.as_ref();
+        let signature = text.and_then(|text| text.signature_help.as_ref()?.signature_information.as_ref());
+        let label_offsets = signature.and_then(|signature| signature.parameter_information.as_ref()?.label_offset_support);
         Client {
+            document_changes: workspace.and_then(|w| w.workspace_edit.as_ref()?.document_changes).unwrap_or(false),
+            label_offsets: label_offsets.unwrap_or(false),
             encoding: Encoding::negotiated(encodings),
             markdown: formats.contains(&MarkupKind::Markdown),
             snippets: item.and_then(|item| item.snippet_support).unwrap_or(false),

@@ -4,11 +4,11 @@
 //! no message has is skipped without being held in memory. Only the end of the input ends the reading.
 
 use crate::server::{self, serve_over};
-use crate::words::cut;
 use lsp_server::{Connection, ErrorCode, Message, RequestId, Response};
 use lsp_types::MessageType;
 use lsp_types::notification::{Exit, Notification as _};
 use relayc_base::diag::Diagnostic;
+use relayc_base::text::shortened;
 use relayc_sys as sys;
 use serde_json::Value;
 use std::io::{self, BufRead, Read};
@@ -85,7 +85,7 @@ impl<R: BufRead> Frames<R> {
                 None if self.told => {}
                 None => {
                     self.told = true;
-                    let line = cut(&String::from_utf8_lossy(line), 60);
+                    let line = shortened(&String::from_utf8_lossy(line), 60);
                     return Ok(Some(Err(unread(&format!("expected the header of a message, found `{line}`")))));
                 }
             }

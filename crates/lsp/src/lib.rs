@@ -4,8 +4,8 @@
 //! [`document::Document`] that is checked anew, on a thread of its own, whenever it changes; a request waits for the check of the
 //! text it was asked about. Each file in `requests/` answers one kind of request from a [`checked::Checked`] text.
 //!
-//! Promises that no request ends the server: a panic is one error answer. Runs nothing and reads no file outside of the folders
-//! that the editor names. Absent: machine code, and anything known of one editor.
+//! Promises that no request ends the server: a panic is one error answer. Runs nothing and reads no
+//! file. Absent: machine code, and anything known of one editor.
 
 mod checked;
 mod client;

@@ -9,9 +9,6 @@ def @f(%c: bool) {
     "diagnostics": [
       {
         "code": "E0204",
-        "codeDescription": {
-          "href": "relayc:/explain/E0204.md"
-        },
         "message": "there is no operator `true`\nnot an operator\nhelp: booleans are written `True` and `False`",
         "range": "3:19-3:23",
         "severity": 1,

@@ -15,4 +15,4 @@ def @f(%x: Tensor[(2, 4), float32]) {
 3 all | all(${1:%data}) | all(data, axis=None, keepdims=False, exclude=False)
 3 any | any(${1:%data}) | any(data, axis=None, keepdims=False, exclude=False)
 3 arange | arange(${1:%start}, ${2:%end}, ${3:%step}, start=${4:1}, stop=${5:1}, step=${6:1}, dtype=${7:"float32"}) | arange(start, end, step, start=…, stop=…, step=…, dtype=…)
-… and 258 more
+… and 259 more

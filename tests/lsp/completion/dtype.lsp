@@ -1,16 +1,16 @@
 //! The dtype of a type.
 def @f(%x: Tensor[(1, 3), $0]) { %x }
 > completion $0
-1 float32 | float32 |
-1 float16 | float16 |
 1 float64 | float64 |
+1 float32 | float32 |
 1 bfloat16 | bfloat16 |
+1 float16 | float16 |
+1 bool | bool |
+1 int8 | int8 |
+1 int16 | int16 |
 1 int32 | int32 |
 1 int64 | int64 |
-1 int8 | int8 |
 1 uint8 | uint8 |
-1 bool | bool |
-1 int16 | int16 |
 1 uint16 | uint16 |
 1 uint32 | uint32 |
-… and 2 more
+… and 1 more

@@ -3,7 +3,7 @@ def @f(%x: Tensor[(2), float32]) {
   nn.rel$0
 }
 > completion $0
-3 nn.correlation | nn.correlation(${1:%data1}, ${2:%data2}) | nn.correlation(data1, data2, kernel_size=1, max_displacement=1, stride1=1, stride2=1, padding=[0, 0], is_multiply=True,…
+3 nn.correlation | nn.correlation(${1:%data1}, ${2:%data2}) | nn.correlation(data1, data2, kernel_size=1, max_displacement=1, stride1=1, stride2=1, padding=[0, 0], is_multiply=True …
 3 nn.cross_entropy_with_logits | nn.cross_entropy_with_logits(${1:%x}, ${2:%y}) | nn.cross_entropy_with_logits(x, y)
 3 nn.leaky_relu | nn.leaky_relu(${1:%data}) | nn.leaky_relu(data, alpha=0.25)
 3 nn.prelu | nn.prelu(${1:%data}, ${2:%alpha}) | nn.prelu(data, alpha, axis=1)

@@ -5,4 +5,4 @@ def @f(%n: int32, %x: Tensor[(1, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), fl
 > completion $0
 1 %w | %w | Tensor[(4, 3, 3, 3), float32]
 1 %x | %x | Tensor[(1, 3, 8, 8), float32]
-1 %n | %n | int32
+3 %n | %n | int32

@@ -9,9 +9,6 @@ def @main(%data: Tensor[(1, 3, 224, 224), float32], %w: Tensor[(32, 4, 3, 3), fl
   "items": [
     {
       "code": "E0308",
-      "codeDescription": {
-        "href": "relayc:/explain/E0308.md"
-      },
       "message": "`nn.conv2d`: expected a weight for 3 input channels, found one for 4\n`%w` is `Tensor[(32, 4, 3, 3), float32]`, axis 1\nrule: data.C == weight.I * groups, here 3 == 4 * 1\nnote: `nn.conv2d` rule C7: data.C == weight.I * groups, or weight.I == channels / groups where data.C == weight.O == groups\nhelp: declare `%data: Tensor[(1, 4, 224, 224), float32]`\nhelp: declare `%w: Tensor[(32, 3, 3, 3), float32]`",
       "range": "3:25-3:27",
       "relatedInformation": [

@@ -5,9 +5,6 @@ def @f(%x: int32) { add(%x, }
   "items": [
     {
       "code": "W0001",
-      "codeDescription": {
-        "href": "relayc:/explain/W0001.md"
-      },
       "message": "a module without a version header\nthe module starts here\nnote: TVM does not read a module without its header\nhelp: start the file with `#[version = \"0.0.5\"]`",
       "range": "1:1-1:4",
       "severity": 2,
@@ -15,9 +12,6 @@ def @f(%x: int32) { add(%x, }
     },
     {
       "code": "E0103",
-      "codeDescription": {
-        "href": "relayc:/explain/E0103.md"
-      },
       "message": "expected `)`, found `}`\n`)` is missing before this\nhelp: write `)`",
       "range": "1:29-1:30",
       "relatedInformation": [

@@ -6,9 +6,6 @@ def @f(%x: int32) { let %y = 1; %x }
   "items": [
     {
       "code": "W0005",
-      "codeDescription": {
-        "href": "relayc:/explain/W0005.md"
-      },
       "message": "the variable `%y` is never used\nbound here, used nowhere\nhelp: leave the `let` out, or name it `%_y`",
       "range": "2:25-2:27",
       "severity": 2,

@@ -27,7 +27,7 @@ add(lhs, rhs)
 : int32
 ```
 
-4 bytes
+4 B
 
 ---
 

@@ -13,6 +13,6 @@ def @f(%x: int32) { /* 𐐀 */ %$0x }
 %x: int32
 ```
 
-4 bytes
+4 B
 
 1 use

@@ -1,7 +1,7 @@
 //! Code actions: the fixes that diagnostics suggest, all that are certain at once, and small rewritings of what is at a place.
 
 use super::{Cx, diagnostics, name};
-use lsp_types::{CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, CodeActionResponse, TextEdit, WorkspaceEdit};
+use lsp_types::{CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, CodeActionResponse, CodeActionTriggerKind};
 use relayc_base::Span;
 use relayc_base::diag::{Edit, codes};
 use relayc_base::{diff, text};
@@ -19,29 +19,32 @@ pub(super) fn actions(cx: &mut Cx, params: CodeActionParams) -> Option<CodeActio
         return None;
     }
     let within = cx.span(params.range);
-    let mut actions = fixes(cx, within);
-    actions.extend(fix_all(cx));
-    actions.extend(annotation(cx, within.start));
-    actions.extend(upgrade(cx));
     let only = params.context.only;
-    let wanted = |action: &CodeAction| {
-        let kind = action.kind.as_ref().map_or("", CodeActionKind::as_str);
-        let is_of = |wanted: &CodeActionKind| kind == wanted.as_str() || kind.starts_with(&format!("{}.", wanted.as_str()));
-        only.as_ref().is_none_or(|only| only.iter().any(is_of))
+    let wants = |kind: CodeActionKind| {
+        let is_in = |wanted: &CodeActionKind| match wanted.as_str() {
+            "" => true,
+            wanted => kind.as_str() == wanted || kind.as_str().starts_with(&format!("{wanted}.")),
+        };
+        only.as_ref().is_none_or(|only| only.iter().any(is_in))
     };
-    Some(actions.into_iter().filter(wanted).map(CodeActionOrCommand::CodeAction).collect())
+    let mut actions = vec![];
+    if wants(CodeActionKind::QUICKFIX) {
+        actions.extend(fixes(cx, within));
+    }
+    // Editors ask at every move of the cursor: what checks the whole text again waits until somebody wants to see actions.
+    let is_asked = only.is_some() || params.context.trigger_kind != Some(CodeActionTriggerKind::AUTOMATIC);
+    if is_asked && wants(CodeActionKind::SOURCE_FIX_ALL) {
+        actions.extend(fix_all(cx));
+    }
+    if wants(CodeActionKind::REFACTOR_REWRITE) {
+        actions.extend(annotation(cx, within.start));
+        actions.extend(if is_asked { upgrade(cx) } else { None });
+    }
+    Some(actions.into_iter().map(CodeActionOrCommand::CodeAction).collect())
 }
 
 fn action(cx: &Cx, title: &str, kind: CodeActionKind, edits: &[Edit]) -> CodeAction {
-    let edits = edits.iter().map(|edit| TextEdit { range: cx.range(edit.span), new_text: edit.text.clone() }).collect();
-    #[allow(clippy::mutable_key_type, reason = "the map of the protocol has addresses as keys")]
-    let changes = std::iter::once((cx.uri.clone(), edits)).collect();
-    CodeAction {
-        title: title.to_owned(),
-        kind: Some(kind),
-        edit: Some(WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() }),
-        ..CodeAction::default()
-    }
+    CodeAction { title: title.to_owned(), kind: Some(kind), edit: Some(cx.workspace_edit(edits)), ..CodeAction::default() }
 }
 
 /// The edits that make another text of the whole one.
@@ -110,9 +113,13 @@ fn annotation(cx: &Cx, at: u32) -> Option<CodeAction> {
     let mention = cx.checked.mention_at(name.start).filter(|mention| mention.span == name)?;
     let module = cx.checked.module();
     let ty = cx.checked.ty(mention.meaning).filter(|&ty| ty != Ty::ERROR && !module.types.has_hole(ty))?;
-    let text = module.types.text(ty);
-    let edit = Edit { span: behind.end_point(), text: format!(": {text}") };
-    let title = format!("Add the type `{}`", crate::words::cut(&text, 60));
+    let ty = module.types.text(ty);
+    // A type of endless text is cut.
+    if ty.ends_with('…') {
+        return None;
+    }
+    let edit = Edit { span: behind.end_point(), text: format!(": {ty}") };
+    let title = format!("Add the type `{}`", text::shortened(&ty, 60));
     Some(action(cx, &title, CodeActionKind::REFACTOR_REWRITE, &[edit]))
 }
 

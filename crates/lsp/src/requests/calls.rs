@@ -6,9 +6,10 @@ use lsp_types::{
     CallHierarchyOutgoingCallsParams, CallHierarchyPrepareParams, Range, SymbolKind,
 };
 use relayc_base::Span;
-use relayc_check::resolve::{Meaning, Mention};
+use relayc_check::resolve::Meaning;
 use relayc_ir::GlobalId;
 use relayc_syntax::ast::Def;
+use rustc_hash::FxHashMap;
 
 pub(super) fn prepare(cx: &mut Cx, params: CallHierarchyPrepareParams) -> Option<Vec<CallHierarchyItem>> {
     let at = cx.offset(params.text_document_position_params.position);
@@ -22,7 +23,10 @@ pub(super) fn incoming(cx: &mut Cx, params: CallHierarchyIncomingCallsParams) ->
     let global = global_of(cx, &params.item)?;
     let mut calls: Vec<CallHierarchyIncomingCall> = vec![];
     let mut last = None;
-    for mention in uses(cx, |meaning| meaning == Meaning::Global(global)) {
+    for mention in cx.checked.mentions_of(Meaning::Global(global)).collect::<Vec<_>>() {
+        if cx.checked.binder(mention.meaning) == Some(mention.span) {
+            continue;
+        }
         let Some(from) = function_around(cx, mention.span) else { continue };
         let range = cx.range(mention.span);
         match calls.last_mut().filter(|_| last == Some(from)) {
@@ -36,26 +40,22 @@ pub(super) fn incoming(cx: &mut Cx, params: CallHierarchyIncomingCallsParams) ->
 
 pub(super) fn outgoing(cx: &mut Cx, params: CallHierarchyOutgoingCallsParams) -> Option<Vec<CallHierarchyOutgoingCall>> {
     let global = global_of(cx, &params.item)?;
+    let within = definition(cx, global)?;
     let mut calls: Vec<(GlobalId, Vec<Range>)> = vec![];
-    for mention in uses(cx, |meaning| matches!(meaning, Meaning::Global(_))) {
+    let mut places: FxHashMap<GlobalId, usize> = FxHashMap::default();
+    for mention in cx.checked.mentions_in(within) {
         let Meaning::Global(callee) = mention.meaning else { continue };
-        if function_around(cx, mention.span) != Some(global) {
+        if cx.checked.binder(mention.meaning) == Some(mention.span) {
             continue;
         }
-        let range = cx.range(mention.span);
-        match calls.iter_mut().find(|(known, _)| *known == callee) {
-            Some((_, ranges)) => ranges.push(range),
-            None => calls.push((callee, vec![range])),
-        }
+        let place = *places.entry(callee).or_insert_with(|| {
+            calls.push((callee, vec![]));
+            calls.len() - 1
+        });
+        calls[place].1.push(cx.range(mention.span));
     }
     let call = |(callee, from_ranges)| Some(CallHierarchyOutgoingCall { to: item(cx, callee)?, from_ranges });
     Some(calls.into_iter().filter_map(call).collect())
-}
-
-/// The mentions of functions with some meaning that are not their definitions.
-fn uses(cx: &Cx, wanted: impl Fn(Meaning) -> bool) -> Vec<Mention> {
-    let all = cx.checked.analysis.mentions.iter().copied();
-    all.filter(|mention| wanted(mention.meaning) && cx.checked.binder(mention.meaning) != Some(mention.span)).collect()
 }
 
 fn global_of(cx: &Cx, item: &CallHierarchyItem) -> Option<GlobalId> {
@@ -68,26 +68,40 @@ fn global_of(cx: &Cx, item: &CallHierarchyItem) -> Option<GlobalId> {
 /// The function whose definition a place lies in.
 fn function_around(cx: &Cx, at: Span) -> Option<GlobalId> {
     let defs = &cx.checked.ast().defs;
-    let name = defs.iter().find_map(|def| match def {
-        Def::Func { span, name, .. } if span.start <= at.start && at.end <= span.end => Some(*name),
+    // Definitions stand in text order.
+    let next = defs.partition_point(|def| whole(def).start <= at.start);
+    match defs.get(next.checked_sub(1)?)? {
+        Def::Func { span, name, .. } if at.end <= span.end => match cx.checked.mention_at(name.start)?.meaning {
+            Meaning::Global(global) => Some(global),
+            _ => None,
+        },
         _ => None,
-    })?;
-    cx.checked.module().globals.iter_ids().find(|(_, global)| global.span == name).map(|(id, _)| id)
+    }
+}
+
+fn whole(def: &Def) -> Span {
+    match def {
+        Def::Func { span, .. } | Def::Type { span, .. } => *span,
+    }
+}
+
+/// The place of a function's definition.
+fn definition(cx: &Cx, global: GlobalId) -> Option<Span> {
+    let name = cx.checked.module().globals[global].span;
+    let defs = &cx.checked.ast().defs;
+    let next = defs.partition_point(|def| whole(def).start <= name.start);
+    defs.get(next.checked_sub(1)?).map(whole)
 }
 
 fn item(cx: &Cx, global: GlobalId) -> Option<CallHierarchyItem> {
     let name = cx.checked.module().globals[global].span;
-    let whole = cx.checked.ast().defs.iter().find_map(|def| match def {
-        Def::Func { span, name: own, .. } if *own == name => Some(*span),
-        _ => None,
-    })?;
     Some(CallHierarchyItem {
         name: cx.checked.slice(name).to_owned(),
         kind: SymbolKind::FUNCTION,
         tags: None,
         detail: None,
         uri: cx.uri.clone(),
-        range: cx.range(whole),
+        range: cx.range(definition(cx, global)?),
         selection_range: cx.range(name),
         data: None,
     })

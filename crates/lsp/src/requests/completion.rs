@@ -8,12 +8,13 @@ use crate::cursor::{Call, Callee, Cursor, Slot};
 use crate::words;
 use lsp_types::{
     CompletionItem, CompletionItemKind, CompletionList, CompletionParams, CompletionResponse, CompletionTextEdit, Documentation,
-    InsertTextFormat, MarkupContent, MarkupKind, TextEdit,
+    InsertTextFormat, TextEdit,
 };
 use relayc_base::Span;
+use relayc_base::text::shortened;
 use relayc_check::infer;
 use relayc_check::resolve::Meaning;
-use relayc_ir::attrs::{Field, Kind};
+use relayc_ir::attrs::{Field, Kind, OpTable};
 use relayc_ir::types::{DType, Ty};
 use relayc_ops::OpDef;
 use relayc_syntax::ast::{ExprKind, PatKind, StmtKind};
@@ -81,7 +82,7 @@ pub(super) fn complete(cx: &mut Cx, params: CompletionParams) -> Option<Completi
         Slot::Type => types(cx, &mut list, at),
         Slot::DType => dtypes(&mut list, Rank::Fits),
         Slot::Attr(name) => attr_values(cx, &mut list, &cursor, name),
-        Slot::Pattern => patterns(cx, &mut list, at),
+        &Slot::Pattern(start, end) => patterns(cx, &mut list, Span { start, end, ..cx.checked.whole() }),
     }
     let is_incomplete = list.items.len() >= MAX_ITEMS;
     Some(CompletionResponse::List(CompletionList { is_incomplete, items: list.items }))
@@ -124,15 +125,19 @@ fn values(cx: &mut Cx, list: &mut List, cursor: &Cursor, at: u32, first: bool) {
     if let (Some(call), Some(def)) = (&cursor.call, def) {
         attrs(cx, list, call, def);
     }
-    for (name, meaning) in in_scope(cx, at) {
-        let ty = cx.checked.ty(meaning);
+    let scope = in_scope(cx, at);
+    for (name, meaning) in &scope {
+        if !has_letters(name, list.word) {
+            continue;
+        }
+        let ty = cx.checked.ty(*meaning);
         let fits = match (&cursor.call, def, ty) {
-            (Some(call), Some(def), Some(ty)) => fits(cx, call, def, ty),
+            (Some(call), Some(def), Some(ty)) => fits(cx, &scope, call, def, ty),
             _ => true,
         };
         let detail = ty.map(|ty| words::short(cx.checked, ty, 80));
         let item = CompletionItem { detail, ..kind(CompletionItemKind::VARIABLE) };
-        list.push(if fits { Rank::Fits } else { Rank::Other }, &name, name.clone(), item);
+        list.push(if fits { Rank::Fits } else { Rank::Other }, name, name.clone(), item);
     }
     let sigil = list.word.chars().next();
     if sigil == Some('%') {
@@ -145,7 +150,7 @@ fn values(cx: &mut Cx, list: &mut List, cursor: &Cursor, at: u32, first: bool) {
     constructors(cx, list, at);
     operators(cx, list);
     for (label, with, without) in KEYWORDS {
-        if !first && label.ends_with("let") {
+        if !first && label == "let" {
             continue;
         }
         let (text, item) = snippet(cx, kind(CompletionItemKind::KEYWORD), with.to_owned(), without);
@@ -154,7 +159,7 @@ fn values(cx: &mut Cx, list: &mut List, cursor: &Cursor, at: u32, first: bool) {
 }
 
 /// The words that begin a value or a statement.
-const KEYWORDS: [(&str, &str, &str); 8] = [
+const KEYWORDS: [(&str, &str, &str); 9] = [
     ("let", "let %${1:x} = ${2:value};\n$0", "let "),
     ("if", "if (${1:condition}) {\n  $2\n} else {\n  $0\n}", "if ("),
     ("fn", "fn (${1:%x}) {\n  $0\n}", "fn ("),
@@ -163,18 +168,25 @@ const KEYWORDS: [(&str, &str, &str); 8] = [
     ("ref_read", "ref_read($1)", "ref_read("),
     ("ref_write", "ref_write($1, $2)", "ref_write("),
     ("True", "True", "True"),
+    ("False", "False", "False"),
 ];
 
+/// The operator of a name.
+pub(super) fn operator(name: &str) -> Option<&'static OpDef> {
+    relayc_ops::table().find(name).map(|op| relayc_ops::table().def(op))
+}
+
 fn callee_def(call: &Call) -> Option<&'static OpDef> {
-    let Callee::Name(name) = &call.callee else { return None };
-    relayc_ops::table().defs().iter().find(|def| def.name == *name).copied()
+    match &call.callee {
+        Callee::Name(name) => operator(name),
+        Callee::Global(_) => None,
+    }
 }
 
 /// The attributes of a call that are not given yet, once its operands are.
 fn attrs(cx: &Cx, list: &mut List, call: &Call, def: &OpDef) {
-    let Some(schema) = def.attrs.filter(|schema| schema.declared) else { return };
     let is_time = call.index >= def.args.len();
-    for field in schema.fields.iter().filter(|field| !call.given.iter().any(|given| given == field.name)) {
+    for field in def.written_fields().iter().filter(|field| !call.given.iter().any(|given| given == field.name)) {
         let rank = match (field.default.is_none(), is_time) {
             (true, true) => Rank::Required,
             (_, true) => Rank::Near,
@@ -200,20 +212,26 @@ fn attrs(cx: &Cx, list: &mut List, call: &Call, def: &OpDef) {
 }
 
 /// Whether the relation of an operator can hold with a value of this type as its next operand.
-fn fits(cx: &mut Cx, call: &Call, def: &'static OpDef, ty: Ty) -> bool {
+fn fits(cx: &mut Cx, scope: &[(String, Meaning)], call: &Call, def: &'static OpDef, ty: Ty) -> bool {
     if call.attr.is_some() || call.index >= def.args.len() {
         return false;
     }
     let file = cx.checked.whole().file;
-    let known = call.args.iter().map(|&(start, end)| {
-        let expr = cx.checked.expr_at(Span { file, start, end })?;
-        cx.checked.module().expr_tys.get(expr).copied().flatten()
-    });
+    let known = call.args.iter().map(|&(start, end)| value_ty(cx, scope, Span { file, start, end }));
     let mut args: Vec<Option<Ty>> = known.collect();
     args.resize(call.index, None);
     args.push(Some(ty));
     args.resize(def.args.len(), None);
     infer::may_hold(&mut cx.checked.analysis.program.module, def, &args)
+}
+
+/// The type of a value in the text: of an expression, or of a variable in a call that was not understood.
+fn value_ty(cx: &Cx, scope: &[(String, Meaning)], at: Span) -> Option<Ty> {
+    if let Some(expr) = cx.checked.expr_at(at) {
+        return cx.checked.module().expr_tys.get(expr).copied().flatten();
+    }
+    let text = cx.checked.slice(at);
+    scope.iter().find(|(name, _)| name == text).and_then(|(_, meaning)| cx.checked.ty(*meaning))
 }
 
 /// The variables and graph numbers that may be used at a place, the nearest first.
@@ -281,10 +299,9 @@ fn constructors(cx: &Cx, list: &mut List, at: u32) {
 
 fn operators(cx: &Cx, list: &mut List) {
     for def in relayc_ops::table().defs().iter().filter(|def| !def.internal) {
-        let documentation = MarkupContent { kind: MarkupKind::Markdown, value: def.summary().to_owned() };
         let item = CompletionItem {
-            detail: Some(words::cut(&def.signature(), 120)),
-            documentation: Some(Documentation::MarkupContent(documentation)),
+            detail: Some(shortened(&def.signature(), 120)),
+            documentation: Some(Documentation::String(def.summary().to_owned())),
             ..kind(CompletionItemKind::FUNCTION)
         };
         let (text, item) = snippet(cx, item, call_text(def), def.name);
@@ -295,8 +312,7 @@ fn operators(cx: &Cx, list: &mut List) {
 /// A call with places for its operands and its required attributes.
 fn call_text(def: &OpDef) -> String {
     let operands = def.args.iter().map(|arg| arg.name.to_owned());
-    let fields = def.attrs.filter(|schema| schema.declared).map_or(&[][..], |schema| schema.fields);
-    let required = fields.iter().filter(|field| field.default.is_none());
+    let required = def.written_fields().iter().filter(|field| field.default.is_none());
     let mut n = 0;
     let mut place = |text: &str| {
         n += 1;
@@ -343,15 +359,11 @@ fn types(cx: &Cx, list: &mut List, at: u32) {
     list.push(Rank::Other, "fn", text, item);
 }
 
-/// The dtypes that programs use.
-const DTYPES: [&str; 14] = [
-    "float32", "float16", "float64", "bfloat16", "int32", "int64", "int8", "uint8", "bool", "int16", "uint16", "uint32",
-    "uint64", "int4",
-];
-
 fn dtypes(list: &mut List, rank: Rank) {
-    for dtype in DTYPES {
-        list.push(rank, dtype, dtype.to_owned(), kind(CompletionItemKind::TYPE_PARAMETER));
+    // The most used ones are floats.
+    let (floats, others): (Vec<DType>, Vec<DType>) = DType::RUNTIME.iter().partition(|dtype| dtype.is_float());
+    for dtype in floats.into_iter().rev().chain(others) {
+        list.push(rank, &dtype.to_string(), dtype.to_string(), kind(CompletionItemKind::TYPE_PARAMETER));
     }
 }
 
@@ -370,8 +382,8 @@ fn attr_values(cx: &mut Cx, list: &mut List, cursor: &Cursor, name: &str) {
         Kind::Bool | Kind::OptBool => ["True", "False"].iter().for_each(|word| {
             list.push(Rank::Fits, word, (*word).to_owned(), kind(CompletionItemKind::KEYWORD));
         }),
-        Kind::DType => DTYPES.iter().filter(|name| DType::parse(name).is_some()).for_each(|name| {
-            list.push(Rank::Fits, name, text(name), item.clone());
+        Kind::DType => DType::RUNTIME.iter().map(DType::to_string).for_each(|name| {
+            list.push(Rank::Fits, &name, text(&name), item.clone());
         }),
         Kind::Str | Kind::StdStr => {
             for word in string_values(field) {
@@ -415,17 +427,9 @@ fn string_values(field: &Field) -> Vec<String> {
 }
 
 /// Patterns: the constructors of the type that is matched, or all of them.
-fn patterns(cx: &Cx, list: &mut List, at: u32) {
+fn patterns(cx: &Cx, list: &mut List, scrutinee: Span) {
     let module = cx.checked.module();
-    let ast = cx.checked.ast();
-    let scrutinee = ast.path(at).into_iter().rev().find_map(|node| match node {
-        Node::Expr(expr) => match ast.exprs[expr].kind {
-            ExprKind::Match { scrutinee, .. } => cx.checked.expr_at(ast.exprs[scrutinee].span),
-            _ => None,
-        },
-        _ => None,
-    });
-    let ty = scrutinee.and_then(|expr| module.expr_tys.get(expr).copied().flatten());
+    let ty = value_ty(cx, &in_scope(cx, scrutinee.start), scrutinee);
     let adt = ty.map(|ty| module.types.data(ty));
     let wanted = match adt {
         Some(relayc_ir::types::TyData::Adt { name, .. }) => Some(name.clone()),

@@ -4,6 +4,7 @@ use super::Cx;
 use lsp_types::{GotoDefinitionParams, GotoDefinitionResponse, Location, LocationLink, ReferenceParams};
 use relayc_base::Span;
 use relayc_ir::types::TyData;
+use rustc_hash::FxHashSet;
 
 pub(super) fn definition(cx: &mut Cx, params: GotoDefinitionParams) -> Option<GotoDefinitionResponse> {
     let at = cx.offset(params.text_document_position_params.position);
@@ -19,15 +20,16 @@ pub(super) fn type_definition(cx: &mut Cx, params: GotoDefinitionParams) -> Opti
     let module = cx.checked.module();
     let mut left = vec![cx.checked.ty(mention.meaning)?];
     let mut places = vec![];
+    // A type in memory is as large as its distinct parts; written out it may have no end.
+    let mut seen = FxHashSet::default();
     while let Some(ty) = left.pop() {
+        if !seen.insert(ty) {
+            continue;
+        }
         if let TyData::Adt { name, .. } = module.types.data(ty) {
             places.extend(module.adts.iter().find(|adt| adt.name == *name).map(|adt| adt.span));
         }
-        // A type is as large as its distinct parts: more than these nobody looks for.
-        const MAX: usize = 1000;
-        if left.len() < MAX {
-            module.types.children(ty, &mut left);
-        }
+        module.types.children(ty, &mut left);
     }
     places.sort_by_key(|place| place.start);
     places.dedup();

@@ -2,7 +2,7 @@
 
 use super::Cx;
 use lsp_types::{
-    CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, DocumentDiagnosticParams,
+    Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, DocumentDiagnosticParams,
     DocumentDiagnosticReport, DocumentDiagnosticReportResult, FullDocumentDiagnosticReport, NumberOrString,
     RelatedFullDocumentDiagnosticReport,
 };
@@ -24,7 +24,6 @@ pub(super) fn one(cx: &Cx, diagnostic: &diag::Diagnostic) -> Diagnostic {
     let related: Vec<DiagnosticRelatedInformation> = related
         .map(|label| DiagnosticRelatedInformation { location: cx.location(shown(label.span)), message: label.text.clone() })
         .collect();
-    let id = diagnostic.code.id();
     let tags = if UNNECESSARY.contains(&diagnostic.code) {
         Some(vec![DiagnosticTag::UNNECESSARY])
     } else if diagnostic.code == codes::W0010 {
@@ -38,8 +37,8 @@ pub(super) fn one(cx: &Cx, diagnostic: &diag::Diagnostic) -> Diagnostic {
             Severity::Error => DiagnosticSeverity::ERROR,
             Severity::Warning => DiagnosticSeverity::WARNING,
         }),
-        code: Some(NumberOrString::String(id.to_owned())),
-        code_description: format!("relayc:/explain/{id}.md").parse().ok().map(|href| CodeDescription { href }),
+        code: Some(NumberOrString::String(diagnostic.code.id().to_owned())),
+        code_description: None,
         source: Some("relayc".to_owned()),
         message: words(diagnostic),
         related_information: (!related.is_empty()).then_some(related),

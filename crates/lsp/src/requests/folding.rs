@@ -58,7 +58,9 @@ fn comments(cx: &Cx, lexed: &lexer::Lexed) -> Vec<Span> {
             cx.checked.text.text[..span.start as usize].rsplit('\n').next().is_some_and(|text| text.trim().is_empty());
         match rows.last_mut().filter(|row| starts_line && line(row.end) + 1 == line(span.start)) {
             Some(row) => row.end = span.end,
-            None => rows.push(span),
+            // One behind code begins no row: what it would fold is code.
+            None if starts_line || line(span.start) < line(span.end) => rows.push(span),
+            None => {}
         }
     }
     rows

@@ -4,6 +4,7 @@ use super::Cx;
 use crate::words;
 use lsp_types::{Hover, HoverContents, HoverParams, MarkupContent, MarkupKind};
 use relayc_base::Span;
+use relayc_base::text::{self, shortened};
 use relayc_check::resolve::Meaning;
 use relayc_ir::attrs::OpId;
 use relayc_ir::types::{Ty, TyData};
@@ -64,7 +65,7 @@ fn named(cx: &mut Cx, at: u32) -> Option<(Span, Page)> {
                 explain(cx, &mut page, ty, expr);
             }
             let n_uses = cx.checked.mentions_of(mention.meaning).count().saturating_sub(1);
-            page.lines.push(relayc_base::text::count(n_uses, "use"));
+            page.lines.push(text::count(n_uses, "use"));
         }
         Meaning::Global(global) => {
             let module = cx.checked.module();
@@ -94,7 +95,7 @@ fn named(cx: &mut Cx, at: u32) -> Option<(Span, Page)> {
             page.code = name;
             page.lines.push("a size that a call decides".to_owned());
         }
-        Meaning::Operator(op) => operator(cx, &mut page, op, at),
+        Meaning::Operator(op) => operator(cx, &mut page, op, mention.span),
     }
     Some((mention.span, page))
 }
@@ -113,10 +114,10 @@ fn constructor(cx: &Cx, ctor: relayc_ir::CtorId) -> String {
 }
 
 /// The call whose operator stands at a place: its result, what its attributes are, and the operator's page.
-fn operator(cx: &mut Cx, page: &mut Page, op: OpId, at: u32) {
+fn operator(cx: &mut Cx, page: &mut Page, op: OpId, name: Span) {
     let def = relayc_ops::table().def(op);
     page.code = def.signature();
-    if let Some(call) = call_of(cx, at) {
+    if let Some(call) = call_of(cx, name) {
         if let Some(ty) = cx.checked.module().expr_tys.get(call).copied().flatten() {
             page.code.push_str(&format!("\n: {}", words::short(cx.checked, ty, MAX_TYPE)));
             explain(cx, page, ty, Some(call));
@@ -135,7 +136,7 @@ fn attributes(cx: &Cx, page: &mut Page, call: ExprId, op: OpId) {
     let values = schema.fields.iter().enumerate().zip(attrs.values.iter()).map(|((index, field), value)| {
         let text = relayc_ops::literal(value);
         let origin = if attrs.span(index).is_none() { " (default)" } else { "" };
-        format!("`{}={}`{origin}", field.name, words::cut(&text, 80))
+        format!("`{}={}`{origin}", field.name, shortened(&text, 80))
     });
     let values: Vec<String> = values.collect();
     if !values.is_empty() {
@@ -143,16 +144,21 @@ fn attributes(cx: &Cx, page: &mut Page, call: ExprId, op: OpId) {
     }
 }
 
-/// The innermost call of an operator whose name or sign stands at a place.
-fn call_of(cx: &Cx, at: u32) -> Option<ExprId> {
+/// The call of an operator whose name or sign this is.
+fn call_of(cx: &Cx, name: Span) -> Option<ExprId> {
     let ast = cx.checked.ast();
-    ast.path(at).into_iter().rev().find_map(|node| {
+    // A sign may touch the operand before it, which a path to its place leads into: the call is around both.
+    let around = [name.start, name.end].into_iter().flat_map(|at| ast.path(at));
+    let call = around.into_iter().find_map(|node| {
         let Node::Expr(expr) = node else { return None };
-        match ast.exprs[expr].kind {
-            ast::ExprKind::Call { .. } | ast::ExprKind::Binary { .. } => cx.checked.expr_at(ast.exprs[expr].span),
-            _ => None,
-        }
-    })
+        let own = match ast.exprs[expr].kind {
+            ast::ExprKind::Call { callee, .. } => ast.exprs[callee].span,
+            ast::ExprKind::Binary { op_span, .. } => op_span,
+            _ => return None,
+        };
+        (own == name).then_some(ast.exprs[expr].span)
+    })?;
+    cx.checked.expr_at(call)
 }
 
 /// Where the dimensions of a type come from, its bytes, and the cost of the expression.
@@ -160,34 +166,31 @@ fn explain(cx: &mut Cx, page: &mut Page, ty: Ty, expr: Option<ExprId>) {
     let module = cx.checked.module();
     if let (Some(expr), TyData::Tensor { shape, .. }) = (expr, module.types.data(ty)) {
         let dims: Vec<String> = shape.iter().map(|&dim| module.types.symbols.text_of(dim)).collect();
+        let found = origins(cx, expr, dims.len().min(MAX_AXES));
+        let line = |span| cx.range(span).start.line + 1;
         let origins: Vec<String> = dims
             .iter()
-            .enumerate()
-            .take(MAX_AXES)
-            .filter_map(|(axis, dim)| {
-                let (span, text) = origin(cx, expr, axis)?;
-                let line = cx.range(span).start.line + 1;
-                Some(format!("- `{dim}`: {text}, line {line}"))
-            })
+            .zip(found)
+            .filter_map(|(dim, origin)| origin.map(|(span, text)| format!("- `{dim}`: {text}, line {}", line(span))))
             .collect();
         if !origins.is_empty() {
             page.lines.push(origins.join("\n"));
         }
     }
     let mut facts = vec![];
-    facts.extend(words::bytes(cx.checked, ty).map(words::bytes_text));
-    let macs = expr.and_then(|expr| words::macs(cx.checked, expr)).filter(|&macs| macs > 0);
+    facts.extend(words::bytes(cx.checked, ty).map(text::bytes));
+    let macs = expr.and_then(|expr| relayc_ops::call::macs(cx.checked.module(), expr)).filter(|&macs| macs > 0);
     facts.extend(macs.map(|macs| format!("{} multiply-adds", words::count_text(macs))));
     if !facts.is_empty() {
         page.lines.push(facts.join(", "));
     }
 }
 
-/// The place that decided a dimension, in words.
-pub(super) fn origin(cx: &mut Cx, expr: ExprId, axis: usize) -> Option<(Span, String)> {
+/// The places that decided the first dimensions of a tensor, in words.
+pub(super) fn origins(cx: &mut Cx, expr: ExprId, n_axes: usize) -> Vec<Option<(Span, String)>> {
     let analysis = &mut cx.checked.analysis;
-    let found = analysis.origins.find(&mut analysis.program.module, relayc_ops::table(), expr, None, axis);
-    found.filter(|(span, _)| !span.is_none())
+    let found = analysis.origins.find(&mut analysis.program.module, relayc_ops::table(), expr, n_axes);
+    found.into_iter().map(|origin| origin.filter(|(span, _)| !span.is_none())).collect()
 }
 
 /// An attribute: its documentation, kind and default.
@@ -223,7 +226,7 @@ fn value(cx: &mut Cx, at: u32) -> Option<(Span, Page)> {
     })?;
     let expr = cx.checked.expr_at(span)?;
     let ty = cx.checked.module().expr_tys.get(expr).copied().flatten()?;
-    let text = words::cut(cx.checked.slice(span).lines().next().unwrap_or(""), 60);
+    let text = shortened(cx.checked.slice(span).lines().next().unwrap_or(""), 60);
     let mut page = Page { code: format!("{text}: {}", words::short(cx.checked, ty, MAX_TYPE)), ..Page::default() };
     explain(cx, &mut page, ty, Some(expr));
     Some((span, page))

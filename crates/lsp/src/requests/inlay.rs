@@ -6,11 +6,12 @@ use super::{Cx, hover};
 use crate::words;
 use lsp_types::{InlayHint, InlayHintKind, InlayHintLabel, InlayHintLabelPart, InlayHintLabelPartTooltip, InlayHintParams};
 use relayc_base::Span;
+use relayc_base::text::shortened;
 use relayc_check::resolve::Meaning;
 use relayc_ir::types::Ty;
 use relayc_syntax::ast::{Def, Func, Param, StmtKind};
 use relayc_syntax::walk::Node;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub(super) fn hints(cx: &mut Cx, params: InlayHintParams) -> Option<Vec<InlayHint>> {
     let wanted = cx.span(params.range);
@@ -75,9 +76,7 @@ fn result(cx: &Cx, func: &Func) -> Option<InlayHint> {
     let before = cx.checked.text.text.get(func.span.start as usize..body.start as usize)?;
     let head = before[..before.rfind('{')?].trim_end();
     let at = func.span.start + head.len() as u32;
-    let module = cx.checked.module();
-    let found = module.funcs.iter().find(|own| own.span == func.span)?;
-    let ty = found.ret.filter(|&ty| is_known(cx, ty))?;
+    let ty = cx.checked.func_at(func.span)?.ret.filter(|&ty| is_known(cx, ty))?;
     head.ends_with(')').then(|| hint(cx, at, " -> ", ty, None))
 }
 
@@ -92,7 +91,7 @@ fn hint(cx: &Cx, at: u32, before: &str, ty: Ty, of: Option<Span>) -> InlayHint {
     let mut n = 0;
     for piece in words::pieces(cx.checked, ty) {
         let left = max.saturating_sub(n);
-        let text = words::cut(&piece.text, left.max(1));
+        let text = shortened(&piece.text, left.max(1));
         let is_cut = text != piece.text;
         n += text.chars().count();
         parts.push(part(text));
@@ -108,8 +107,13 @@ fn hint(cx: &Cx, at: u32, before: &str, ty: Ty, of: Option<Span>) -> InlayHint {
         tooltip: None,
         padding_left: None,
         padding_right: None,
-        data: of.map(|of| json!({ "uri": cx.uri, "name": of.start })),
+        data: data(cx, of),
     }
+}
+
+/// What a client sends back to have a hint completed: which form of the text it is of, and the name whose dimensions it shows.
+fn data(cx: &Cx, of: Option<Span>) -> Option<Value> {
+    Some(json!({ "uri": cx.uri, "text": cx.checked.hash, "name": of.map(|of| of.start) }))
 }
 
 fn part(value: String) -> InlayHintLabelPart {
@@ -128,13 +132,14 @@ fn brace(cx: &Cx, name: Span, whole: Span, min_lines: u32) -> Option<InlayHint> 
         tooltip: None,
         padding_left: Some(true),
         padding_right: None,
-        data: None,
+        data: data(cx, None),
     })
 }
 
 /// Completes a hint with where its dimensions come from.
 pub(super) fn resolve(cx: &mut Cx, mut hint: InlayHint) -> InlayHint {
-    let name = hint.data.as_ref().and_then(|data| data.get("name")?.as_u64()).and_then(|name| u32::try_from(name).ok());
+    let data = hint.data.as_ref().filter(|data| data.get("text").and_then(Value::as_u64) == Some(cx.checked.hash.into()));
+    let name = data.and_then(|data| data.get("name")?.as_u64()).and_then(|name| u32::try_from(name).ok());
     let Some(mention) = name.and_then(|name| cx.checked.mention_at(name)) else { return hint };
     let expr = match mention.meaning {
         Meaning::Graph { node, .. } => Some(node),
@@ -147,9 +152,10 @@ pub(super) fn resolve(cx: &mut Cx, mut hint: InlayHint) -> InlayHint {
     };
     let pieces = words::pieces(cx.checked, ty);
     // The first part stands before the type.
+    let n_axes = pieces.iter().filter(|piece| piece.axis.is_some()).count();
+    let origins = hover::origins(cx, expr, n_axes);
     for (part, piece) in parts.iter_mut().skip(1).zip(pieces) {
-        let Some(axis) = piece.axis else { continue };
-        if let Some((span, text)) = hover::origin(cx, expr, axis) {
+        if let Some((span, text)) = piece.axis.and_then(|axis| origins[axis].clone()) {
             part.location = Some(cx.location(span));
             part.tooltip = Some(InlayHintLabelPartTooltip::String(text));
         }

@@ -1,4 +1,4 @@
-//! Links: files that `// run:` lines name, `@x.npy`, and pages of codes that comments mention.
+//! Links: files that `// run:` lines and those that continue them name, `@x.npy`.
 
 use super::Cx;
 use lsp_types::{DocumentLink, DocumentLinkParams, Uri};
@@ -9,9 +9,13 @@ pub(super) fn links(cx: &mut Cx, _: DocumentLinkParams) -> Option<Vec<DocumentLi
     let file = cx.checked.whole().file;
     let text = cx.checked.text.text.clone();
     let mut links = vec![];
+    let mut goes_on = false;
     for comment in lexer::lex(file, &text).comments {
         let line = cx.checked.slice(comment).to_owned();
-        if !line.trim_start_matches(['/', ' ']).starts_with("run:") {
+        let is_run = line.trim_start_matches(['/', ' ']).starts_with("run:");
+        // A line goes on in the next one, which begins with three blanks.
+        goes_on = is_run || (goes_on && line.starts_with("//   "));
+        if !goes_on {
             continue;
         }
         for (at, name) in files(&line) {

@@ -24,8 +24,12 @@ use crate::client::Client;
 use crate::settings::Settings;
 use lsp_server::ErrorCode;
 use lsp_types::request as lsp;
-use lsp_types::{Location, Position, Range, Uri};
+use lsp_types::{
+    DocumentChanges, Location, OneOf, OptionalVersionedTextDocumentIdentifier, Position, Range, TextDocumentEdit, TextEdit, Uri,
+    WorkspaceEdit,
+};
 use relayc_base::Span;
+use relayc_base::diag::Edit;
 use serde_json::{Value, json};
 
 /// What a request is answered from.
@@ -34,6 +38,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) client: &'a Client,
     pub(crate) settings: &'a Settings,
     pub(crate) uri: &'a Uri,
+    /// What the client calls this form of the text.
+    pub(crate) version: i32,
 }
 
 impl Cx<'_> {
@@ -49,6 +55,19 @@ impl Cx<'_> {
     pub(crate) fn span(&self, range: Range) -> Span {
         let bytes = self.checked.text.bytes(range);
         Span::new(self.checked.whole().file, bytes.start, bytes.end)
+    }
+
+    /// Edits of the text, of the version that was checked where the client can say which it has.
+    pub(crate) fn workspace_edit(&self, edits: &[Edit]) -> WorkspaceEdit {
+        let edits = edits.iter().map(|edit| TextEdit { range: self.range(edit.span), new_text: edit.text.clone() });
+        if self.client.document_changes {
+            let text_document = OptionalVersionedTextDocumentIdentifier { uri: self.uri.clone(), version: Some(self.version) };
+            let edit = TextDocumentEdit { text_document, edits: edits.map(OneOf::Left).collect() };
+            return WorkspaceEdit { document_changes: Some(DocumentChanges::Edits(vec![edit])), ..WorkspaceEdit::default() };
+        }
+        #[allow(clippy::mutable_key_type, reason = "the map of the protocol has addresses as keys")]
+        let changes = std::iter::once((self.uri.clone(), edits.collect())).collect();
+        WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() }
     }
 
     pub(crate) fn location(&self, span: Span) -> Location {
@@ -156,11 +175,9 @@ pub(crate) fn name(uri: &Uri) -> String {
 
 /// What the server can do, for `initialize`.
 pub(crate) fn capabilities(client: &Client) -> Value {
-    let pull = json!({ "identifier": "relayc", "interFileDependencies": false, "workspaceDiagnostics": false });
-    json!({
+    let mut capabilities = json!({
         "positionEncoding": client.encoding.kind(),
         "textDocumentSync": { "openClose": true, "change": 2 },
-        "diagnosticProvider": if client.pulls_diagnostics { pull } else { Value::Null },
         "hoverProvider": true,
         "completionProvider": { "triggerCharacters": completion::TRIGGERS },
         "signatureHelpProvider": { "triggerCharacters": ["(", ","], "retriggerCharacters": ["="] },
@@ -181,5 +198,10 @@ pub(crate) fn capabilities(client: &Client) -> Value {
         "selectionRangeProvider": true,
         "inlayHintProvider": { "resolveProvider": true },
         "semanticTokensProvider": { "legend": tokens::legend(), "full": true, "range": true },
-    })
+    });
+    if client.pulls_diagnostics {
+        let pull = json!({ "identifier": "relayc", "interFileDependencies": false, "workspaceDiagnostics": false });
+        capabilities["diagnosticProvider"] = pull;
+    }
+    capabilities
 }

@@ -4,11 +4,10 @@
 
 use super::{Cx, Refusal, name};
 use lsp_types::{
-    LinkedEditingRangeParams, LinkedEditingRanges, PrepareRenameResponse, RenameParams, TextDocumentPositionParams, TextEdit,
-    WorkspaceEdit,
+    LinkedEditingRangeParams, LinkedEditingRanges, PrepareRenameResponse, RenameParams, TextDocumentPositionParams, WorkspaceEdit,
 };
 use relayc_base::Span;
-use relayc_base::diag::{Edit, fix};
+use relayc_base::diag::{Diagnostic, Edit, fix};
 use relayc_check::resolve::{Meaning, Mention};
 use relayc_driver::{Dialect, ReadOptions, analyse};
 use relayc_syntax::lexer;
@@ -37,10 +36,7 @@ pub(super) fn rename(cx: &mut Cx, params: RenameParams) -> Result<Option<Workspa
     let edits: Vec<Edit> =
         cx.checked.mentions_of(meaning).map(|mention| Edit { span: mention.span, text: text.clone() }).collect();
     keeps_meaning(cx, &edits)?;
-    let edits = edits.into_iter().map(|edit| TextEdit { range: cx.range(edit.span), new_text: edit.text }).collect();
-    #[allow(clippy::mutable_key_type, reason = "the map of the protocol has addresses as keys")]
-    let changes = std::iter::once((cx.uri.clone(), edits)).collect();
-    Ok(Some(WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() }))
+    Ok(Some(cx.workspace_edit(&edits)))
 }
 
 /// A new name with the sigil that its kind has. Errors: it is no name of that kind.
@@ -87,6 +83,12 @@ fn keeps_meaning(cx: &Cx, edits: &[Edit]) -> Result<(), Refusal> {
             ));
         }
     }
+    // What has no mention, such as a size in the metadata section, is missed as an error.
+    let n_errors = |diagnostics: &[Diagnostic]| diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
+    let has_more = n_errors(&now.program.diagnostics) > n_errors(&cx.checked.analysis.program.diagnostics);
+    if has_more {
+        return Err(clash(cx, edits));
+    }
     Ok(())
 }
 
@@ -106,7 +108,7 @@ fn firsts(mentions: &[Mention]) -> Vec<Option<Span>> {
     mentions.iter().map(first).collect()
 }
 
-/// The mentions of a variable that may be typed over together: those of one binder, which no other name hides.
+/// The mentions of a variable or a function, which may be typed over together.
 pub(super) fn linked(cx: &mut Cx, params: LinkedEditingRangeParams) -> Option<LinkedEditingRanges> {
     let at = cx.offset(params.text_document_position_params.position);
     let mention = cx.checked.mention_at(at)?;

@@ -1,40 +1,28 @@
 //! Signature help: the operands and attributes of the call that is being written.
 
-use super::Cx;
+use super::{Cx, completion};
 use crate::cursor::{Callee, Cursor};
 use crate::words;
-use lsp_types::{
-    Documentation, MarkupContent, MarkupKind, ParameterInformation, ParameterLabel, SignatureHelp, SignatureHelpParams,
-    SignatureInformation,
-};
+use lsp_types::{Documentation, ParameterInformation, ParameterLabel, SignatureHelp, SignatureHelpParams, SignatureInformation};
 
 pub(super) fn help(cx: &mut Cx, params: SignatureHelpParams) -> Option<SignatureHelp> {
     let at = cx.offset(params.text_document_position_params.position);
     let cursor = Cursor::at(&cx.checked.text.text, at);
     let call = cursor.call.as_ref()?;
     let (name, labels, keys, documentation) = match &call.callee {
-        Callee::Name(name) => {
-            let def = relayc_ops::table().defs().iter().find(|def| def.name == *name).copied();
-            match def {
-                Some(def) => {
-                    let fields = def.attrs.filter(|schema| schema.declared).map_or(&[][..], |schema| schema.fields);
-                    let attrs = fields.iter().map(|field| match field.default {
-                        Some(default) => format!("{}={}", field.name, relayc_ops::literal(&default())),
-                        None => format!("{}=…", field.name),
-                    });
-                    let labels: Vec<String> = def.args.iter().map(|arg| arg.name.to_owned()).chain(attrs).collect();
-                    let keys: Vec<String> = fields.iter().map(|field| field.name.to_owned()).collect();
-                    (def.name.to_owned(), labels, keys, Some(def.summary().to_owned()))
-                }
-                None => constructor(cx, name)?,
+        Callee::Name(name) => match completion::operator(name) {
+            Some(def) => {
+                let keys = def.written_fields().iter().map(|field| field.name.to_owned()).collect();
+                (def.name.to_owned(), def.signature_parts(), keys, Some(def.summary().to_owned()))
             }
-        }
+            None => constructor(cx, name)?,
+        },
         Callee::Global(name) => function(cx, name)?,
     };
     let n_operands = labels.len() - keys.len();
     let active = match &call.attr {
         Some(attr) => keys.iter().position(|key| key == attr).map(|index| n_operands + index),
-        None => Some(call.index).filter(|&index| index < labels.len()),
+        None => Some(call.index).filter(|&index| index < n_operands),
     };
     let mut label = format!("{name}(");
     let mut parameters = vec![];
@@ -46,13 +34,16 @@ pub(super) fn help(cx: &mut Cx, params: SignatureHelpParams) -> Option<Signature
         let start = label.encode_utf16().count() as u32;
         label.push_str(text);
         let end = label.encode_utf16().count() as u32;
-        parameters.push(ParameterInformation { label: ParameterLabel::LabelOffsets([start, end]), documentation: None });
+        let label = match cx.client.label_offsets {
+            true => ParameterLabel::LabelOffsets([start, end]),
+            false => ParameterLabel::Simple(text.clone()),
+        };
+        parameters.push(ParameterInformation { label, documentation: None });
     }
     label.push(')');
-    let markup = |value| Documentation::MarkupContent(MarkupContent { kind: MarkupKind::Markdown, value });
     let signature = SignatureInformation {
         label,
-        documentation: documentation.map(markup),
+        documentation: documentation.map(Documentation::String),
         parameters: Some(parameters),
         active_parameter: active.map(|active| active as u32),
     };

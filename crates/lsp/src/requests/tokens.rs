@@ -7,7 +7,6 @@ use lsp_types::{
 };
 use relayc_base::Span;
 use relayc_check::resolve::Meaning;
-use relayc_ir::ExprKind;
 use relayc_syntax::lexer;
 use relayc_syntax::token::Tok;
 
@@ -107,11 +106,9 @@ fn meaning(cx: &Cx, meaning: Meaning, span: Span, params: &rustc_hash::FxHashSet
         // A sign between operands calls an operator, too.
         Meaning::Operator(_) => {
             let is_sign = !cx.checked.slice(span).starts_with(|c: char| c.is_ascii_alphabetic());
-            let is_call =
-                cx.checked.expr_at(span).is_some_and(|expr| matches!(cx.checked.module().exprs[expr].kind, ExprKind::Op(_)));
             match is_sign {
                 true => (Kind::Operator, 0),
-                false => (Kind::Function, if is_call { DEFAULT_LIBRARY } else { 0 }),
+                false => (Kind::Function, DEFAULT_LIBRARY),
             }
         }
     }

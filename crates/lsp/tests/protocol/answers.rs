@@ -100,7 +100,7 @@ fn signature(answer: &Value) -> String {
         }
         None => label.to_owned(),
     };
-    let about = signature.pointer("/documentation/value").and_then(Value::as_str).unwrap_or("");
+    let about = signature.pointer("/documentation").and_then(Value::as_str).unwrap_or("");
     format!("{marked}\n{about}")
 }
 

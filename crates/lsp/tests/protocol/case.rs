@@ -108,7 +108,7 @@ impl Case {
         }
         if name == "inlayHint" && params_ask_for_places(line) {
             for hint in answer.as_array().into_iter().flatten() {
-                let resolved = asked(client, "inlayHint/resolve", hint.clone());
+                let resolved = client.ask("inlayHint/resolve", hint.clone()).map_err(|(_, message)| message)?;
                 out.push_str(&answers::places(&resolved));
             }
         }

@@ -29,6 +29,7 @@ impl Client {
                 "completion": { "completionItem": { "snippetSupport": true } },
                 "diagnostic": {},
                 "codeAction": { "codeActionLiteralSupport": { "codeActionKind": { "valueSet": [] } } },
+                "signatureHelp": { "signatureInformation": { "parameterInformation": { "labelOffsetSupport": true } } },
                 "documentSymbol": { "hierarchicalDocumentSymbolSupport": true },
             },
         });
