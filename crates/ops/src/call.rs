@@ -5,7 +5,7 @@ use super::{OpDef, Shapes, table};
 use relayc_base::Span;
 use relayc_ir::attrs::OpTable;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{Solver, Ty, dims_of};
+use relayc_ir::types::{Solver, Ty, TyData, dims_of};
 use relayc_ir::{AttrValue, Attrs, ExprId, ExprKind, Module, Operand};
 
 /// Builds a call of an operator with complete attributes, typed by its relation. The operands must have types.
@@ -24,13 +24,14 @@ pub fn call(module: &mut Module, span: Span, def: &OpDef, args: &[ExprId], attrs
 }
 
 /// The multiply-adds of an expression of a typed module: 0 for what is no call, and for operators whose cost they do not measure. `None`
-/// if a shape that matters is known only at run time.
+/// if a shape that matters is known only at run time, or for an error not at all.
 pub fn macs(module: &Module, call: ExprId) -> Option<u128> {
     let Some(count) = module.called_op(call).and_then(|op| table().def(op).macs) else { return Some(0) };
     let ExprKind::Call { args, .. } = module.exprs[call].kind else { return Some(0) };
-    let shape = |expr: ExprId| match module.types.as_tensor(module.ty(expr)) {
-        Some((shape, _)) => dims_of(shape),
-        None => Some(vec![]),
+    let shape = |expr: ExprId| match module.types.data(module.ty(expr)) {
+        TyData::Tensor { shape, .. } => dims_of(shape),
+        TyData::Tuple(_) => Some(vec![]),
+        _ => None,
     };
     let args: Vec<Vec<i64>> = module.items(args).iter().map(|arg| shape(arg.expr)).collect::<Option<_>>()?;
     Some(count(&Shapes { attrs: module.call_attrs(call), args: &args, out: &shape(call)? }))
