@@ -2,7 +2,7 @@
 //! `Inline` (`src/relay/transforms/inline.cc`).
 //!
 //! Where `inline` binds parameters, this pass puts arguments in the place of parameters. The rewrite is sound because it does so only with
-//! arguments without effects; the others are bound. A function is inlined once it mentions no other function. One for another compiler is
+//! arguments without effects; the others are bound. Types that a parameter or the result declares stay (`bindings.rs`). A function is inlined once it mentions no other function. One for another compiler is
 //! called as a literal, and one that is a value becomes a literal. Entries stay, and functions that call themselves.
 //!
 //! ```text
@@ -11,6 +11,7 @@
 //! def @main(%x: int32) { %0 = negative(%x); add(%0, %0) }
 //! ```
 
+use super::bindings::{Bindings, declared};
 use super::build::{ExprKey, args, bind, set_ty, typed};
 use super::copy::Copy;
 use super::dead_code::keep_globals;
@@ -20,6 +21,7 @@ use super::rewrite::substitute;
 use super::{Pass, PassCx, refused};
 use relayc_base::Idx;
 use relayc_base::diag::Diagnostic;
+use relayc_ir::types::Ty;
 use relayc_ir::{ExprId, ExprKind, Func, GlobalId, Module};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -39,6 +41,7 @@ fn run(module: &mut Module, _: &PassCx) -> Result<bool, Box<Diagnostic>> {
         module.globals.ids().map(|global| !all.contains(&global)).collect()
     };
     let order = callees_first(&mentions);
+    let bindings = Bindings::of(module, &module.post_order(&module.roots()));
     let mut left = MAX_COPIED;
     let mut any = false;
     for &global in &order {
@@ -46,7 +49,7 @@ fn run(module: &mut Module, _: &PassCx) -> Result<bool, Box<Diagnostic>> {
         let can = |callee: &GlobalId| mentions[callee.index()].is_empty() && is_marked(module, *callee);
         let wanted: FxHashSet<GlobalId> = own.iter().copied().filter(can).collect();
         if !wanted.is_empty() {
-            inline(module, global, &wanted, &mut left);
+            inline(module, &bindings, global, &wanted, &mut left);
             mentions[global.index()] = mentioned(module, global);
             any = true;
         }
@@ -75,7 +78,7 @@ fn mentioned(module: &Module, global: GlobalId) -> Vec<GlobalId> {
 }
 
 /// Inlines some functions in another one: first the calls of them, then what else mentions them.
-fn inline(module: &mut Module, global: GlobalId, wanted: &FxHashSet<GlobalId>, left: &mut usize) {
+fn inline(module: &mut Module, bindings: &Bindings, global: GlobalId, wanted: &FxHashSet<GlobalId>, left: &mut usize) {
     let wanted_callee = |module: &Module, expr: ExprId| callee(module, expr).filter(|callee| wanted.contains(callee));
     let is_pure = |global: &GlobalId| {
         let body = module.funcs[module.globals[*global].func].body;
@@ -85,7 +88,7 @@ fn inline(module: &mut Module, global: GlobalId, wanted: &FxHashSet<GlobalId>, l
     let order = module.post_order(&[module.funcs[module.globals[global].func].body]);
     let calls_pure = |expr: ExprId| callee(module, expr).is_some_and(|callee| pure_callees.contains(&callee));
     let pure = pure_with_calls(module, &order, calls_pure);
-    replace(module, global, |module, expr| called(module, &pure, expr, wanted_callee(module, expr)?, left));
+    replace(module, global, |module, expr| called(module, bindings, &pure, expr, wanted_callee(module, expr)?, left));
     replace(module, global, |module, expr| match module.exprs[expr].kind {
         ExprKind::Global(callee) if wanted.contains(&callee) => literal(module, expr, callee, left),
         _ => None,
@@ -109,8 +112,15 @@ fn replace(module: &mut Module, global: GlobalId, mut f: impl FnMut(&mut Module,
 }
 
 /// The body with arguments in the place of parameters; `None` if a literal is to be called, as of a function for another compiler.
-fn called(module: &mut Module, pure: &[bool], call: ExprId, global: GlobalId, left: &mut usize) -> Option<ExprId> {
-    let Func { params, body, type_params, attrs, .. } = module.funcs[module.globals[global].func].clone();
+fn called(
+    module: &mut Module,
+    bindings: &Bindings,
+    pure: &[bool],
+    call: ExprId,
+    global: GlobalId,
+    left: &mut usize,
+) -> Option<ExprId> {
+    let Func { params, body, type_params, attrs, ret, .. } = module.funcs[module.globals[global].func].clone();
     let (span, ty) = (module.exprs[call].span, module.ty(call));
     let is_foreign = attrs.iter().any(|(name, value)| match &**name {
         "Compiler" => true,
@@ -127,7 +137,12 @@ fn called(module: &mut Module, pure: &[bool], call: ExprId, global: GlobalId, le
     let (mut given, mut bound) = (FxHashMap::default(), Vec::new());
     for (&param, &operand) in params.iter().zip(&operands) {
         let mut value = operand;
-        if !pure[operand.index()] {
+        let has_type = module.ty(operand) != Ty::ERROR;
+        if pure[operand.index()] {
+            if has_type && !bindings.may_go(module, param, operand) {
+                value = declared(module, operand, module.vars[param].ty);
+            }
+        } else {
             let of = module.vars[param].clone();
             let var = module.vars.push(of);
             value = typed(module, span, ExprKind::Var(var), module.ty(operand));
@@ -136,6 +151,7 @@ fn called(module: &mut Module, pure: &[bool], call: ExprId, global: GlobalId, le
         given.insert(ExprKey::Var(param), value);
     }
     let body = Copy::applied(module, given, &order).expr(body);
+    let body = if module.ty(body) == Ty::ERROR { body } else { declared(module, body, ret) };
     Some(bind(module, span, ty, bound.into_iter(), body))
 }
 
