@@ -110,10 +110,11 @@ fn added(layout: &str, own: &[i64], more: &[Vec<i64>]) -> Option<Vec<i64>> {
     let n = axes.len();
     // One value for all sides, one for each axis, or all before and then all after.
     let own = |side: usize, at: usize| match own.len() {
-        1 => own[0],
-        len if len == n => own[at],
-        _ => own[side * n + at],
+        1 => own.first(),
+        len if len == n => own.get(at),
+        len if len == 2 * n => own.get(side * n + at),
+        _ => None,
     };
     let side = |side: usize| axes.iter().enumerate().map(move |(at, &axis)| (side, at, axis));
-    side(0).chain(side(1)).map(|(side, at, axis)| more.get(axis)?.get(side)?.checked_add(own(side, at))).collect()
+    side(0).chain(side(1)).map(|(side, at, axis)| more.get(axis)?.get(side)?.checked_add(*own(side, at)?)).collect()
 }
