@@ -49,21 +49,38 @@ pub enum IntegerRule {
     Rectified,
 }
 
-const RULES: &[(&str, IntegerRule)] = &[
+/// The rules that need no scale of the result: their operators are converted one by one if that is asked for.
+const ALONE: &[(&str, IntegerRule)] = &[
     ("broadcast_to", Same),
-    ("image.resize2d", Same),
     ("max", Same),
     ("min", Same),
     ("nn.depth_to_space", Same),
     ("nn.max_pool2d", Same),
     ("strided_slice", Same),
-    ("take", Same),
     ("expand_dims", Reshaped),
     ("nn.batch_flatten", Reshaped),
     ("reshape", Reshaped),
     ("squeeze", Reshaped),
     ("transpose", Transposed),
     ("split", Split),
+    ("nn.avg_pool2d", Windows(&qnn::QNN_AVG_POOL2D)),
+    ("maximum", Choice),
+    ("minimum", Choice),
+    ("nn.conv2d", Product(&qnn::QNN_CONV2D)),
+    ("nn.conv2d_transpose", Product(&qnn::QNN_CONV2D_TRANSPOSE)),
+    ("nn.dense", Product(&qnn::QNN_DENSE)),
+    ("nn.batch_matmul", BatchProduct(&qnn::QNN_BATCH_MATMUL)),
+    ("nn.global_avg_pool2d", MeanInt32),
+    ("nn.bias_add", Bias),
+    ("nn.pad", Padded),
+    ("clip", Clipped),
+    ("nn.relu", Rectified),
+];
+
+/// The rules of operators that are converted only within a region.
+const WITHIN: &[(&str, IntegerRule)] = &[
+    ("image.resize2d", Same),
+    ("take", Same),
     ("topk", Values),
     ("abs", Unary(&qnn::unary::ABS)),
     ("erf", Unary(&qnn::unary::ERF)),
@@ -75,60 +92,20 @@ const RULES: &[(&str, IntegerRule)] = &[
     ("sigmoid", Unary(&qnn::unary::SIGMOID)),
     ("sqrt", Unary(&qnn::unary::SQRT)),
     ("tanh", Unary(&qnn::unary::TANH)),
-    ("nn.avg_pool2d", Windows(&qnn::QNN_AVG_POOL2D)),
     ("add", Binary(&qnn::ADD)),
     ("multiply", Binary(&qnn::MUL)),
     ("subtract", Binary(&qnn::SUBTRACT)),
-    ("maximum", Choice),
-    ("minimum", Choice),
     ("concatenate", Joined(&qnn::QNN_CONCATENATE)),
-    ("nn.conv2d", Product(&qnn::QNN_CONV2D)),
-    ("nn.conv2d_transpose", Product(&qnn::QNN_CONV2D_TRANSPOSE)),
-    ("nn.dense", Product(&qnn::QNN_DENSE)),
-    ("nn.batch_matmul", BatchProduct(&qnn::QNN_BATCH_MATMUL)),
     ("nn.adaptive_avg_pool1d", MeanInt32),
-    ("nn.global_avg_pool2d", MeanInt32),
     ("mean", Mean),
-    ("nn.bias_add", Bias),
-    ("nn.pad", Padded),
-    ("clip", Clipped),
-    ("nn.relu", Rectified),
 ];
 
 /// The rules that a program must ask for: the results differ by more than roundings.
 const OPTIONAL: &[(&str, IntegerRule)] = &[("nn.softmax", Unary(&qnn::SOFTMAX))];
 
-/// The operators with a rule that needs no scale of the result, which are converted one by one if that is asked for.
-const ALONE: &[&str] = &[
-    "broadcast_to",
-    "clip",
-    "expand_dims",
-    "max",
-    "maximum",
-    "min",
-    "minimum",
-    "nn.avg_pool2d",
-    "nn.batch_flatten",
-    "nn.batch_matmul",
-    "nn.bias_add",
-    "nn.conv2d",
-    "nn.conv2d_transpose",
-    "nn.dense",
-    "nn.depth_to_space",
-    "nn.global_avg_pool2d",
-    "nn.max_pool2d",
-    "nn.pad",
-    "nn.relu",
-    "reshape",
-    "split",
-    "squeeze",
-    "strided_slice",
-    "transpose",
-];
-
 /// The rule of an operator.
 pub fn integer_rule(name: &str) -> Option<IntegerRule> {
-    find(RULES, name)
+    find(ALONE, name).or_else(|| find(WITHIN, name))
 }
 
 /// The rule of an operator that is converted only on request.
@@ -138,9 +115,27 @@ pub fn optional_integer_rule(name: &str) -> Option<IntegerRule> {
 
 /// Whether an operator may be converted without what is around it.
 pub fn is_converted_alone(name: &str) -> bool {
-    ALONE.contains(&name)
+    find(ALONE, name).is_some()
 }
 
 fn find(rules: &[(&str, IntegerRule)], name: &str) -> Option<IntegerRule> {
     rules.iter().find(|(known, _)| *known == name).map(|(_, rule)| *rule)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table;
+
+    #[test]
+    fn rules_are_of_operators_and_each_once() {
+        let defs = table().defs();
+        let names: Vec<&str> = [ALONE, WITHIN, OPTIONAL].concat().iter().map(|(name, _)| *name).collect();
+        let unknown: Vec<&&str> = names.iter().filter(|name| defs.iter().all(|def| def.name != **name)).collect();
+        assert_eq!(unknown, Vec::<&&str>::new());
+        let mut once = names.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), names.len());
+    }
 }
