@@ -3,6 +3,7 @@
 //! All indices are checked before anything is written; an index out of range traps (`E0501`).
 
 use super::attrs::Dims;
+use super::dynamic::ints;
 use super::index::{position, require_ints, require_same_dim};
 use crate::prelude::*;
 use relayc_ir::types::{DTypeCode, MAX_RANK};
@@ -123,8 +124,7 @@ pub(crate) const DYN_SPARSE_TO_DENSE: OpDef = OpDef {
 
 /// The static operator, if the dimensions are known.
 fn dyn_sparse_to_dense_fixed(known: &KnownFacts) -> Option<Fixed> {
-    let dims: Option<Vec<i64>> = known.values[3].as_ref()?.to_ints().into_iter().map(|dim| i64::try_from(dim).ok()).collect();
-    Some(Fixed::Call { def: &SPARSE_TO_DENSE, kept: &[0, 1, 2], attrs: vec![AttrValue::ints(&dims?)] })
+    Some(Fixed::Call { def: &SPARSE_TO_DENSE, kept: &[0, 1, 2], attrs: vec![ints(known, 3)?] })
 }
 
 fn dyn_sparse_to_dense_rel(cx: &mut RelCx) -> RelResult {

@@ -22,7 +22,7 @@ attrs! {
 }
 
 /// The integers of an operand as the value of an attribute.
-fn ints(known: &KnownFacts, arg: usize) -> Option<AttrValue> {
+pub(crate) fn ints(known: &KnownFacts, arg: usize) -> Option<AttrValue> {
     let value = |int: i128| AttrValue::int(int.clamp(i64::MIN.into(), i64::MAX.into()) as i64);
     Some(AttrValue::List(known.values[arg].as_ref()?.to_ints().into_iter().map(value).collect()))
 }

@@ -2,6 +2,7 @@
 
 use super::attrs::Dims;
 use super::blocks::{Blocks, Channels};
+use super::dynamic::ints;
 use super::gather_lowering::{AxisOrigin, Fill, gather};
 use crate::prelude::*;
 use relayc_base::text::count;
@@ -301,9 +302,8 @@ fn dyn_pad_eval(cx: &EvalCx) -> EvalResult {
 
 /// The static operator, if the widths are known.
 fn dyn_pad_fixed(known: &KnownFacts) -> Option<Fixed> {
-    let widths: Option<Vec<i64>> =
-        known.values[1].as_ref()?.to_ints().into_iter().map(|width| i64::try_from(width).ok()).collect();
-    let pairs = AttrValue::List(widths?.chunks(2).map(AttrValue::ints).collect());
+    let widths = ints(known, 1)?;
+    let pairs = AttrValue::List(widths.as_list()?.chunks(2).map(|pair| AttrValue::List(pair.into())).collect());
     let attrs = vec![pairs, AttrValue::str(&PadAttrs::read(known.attrs).pad_mode)];
     Some(Fixed::Call { def: &PAD, kept: &[0, 2], attrs })
 }
