@@ -11,7 +11,7 @@
 //! nn.batch_to_space_nd(nn.conv2d(nn.space_to_batch_nd(%x, …), %w), …)    →    nn.conv2d(%x, %w, padding=…, dilation=[2, 2])
 //! ```
 
-use super::build::{args, attr, changed_attrs, ints_attr, shape, sides, str_attr, value_of};
+use super::build::{args, attr, changed_attrs, ints_attr, number, shape, sides, str_attr};
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use relayc_ir::{AttrValue, ExprId, Module};
@@ -79,8 +79,7 @@ fn pads_alike(cx: &PassCx, module: &Module, conv: ExprId, to_batch: ExprId) -> b
     if !cx.calls(module, conv, &QNN_CONV2D) {
         return *with == 0.0;
     }
-    let zero_point = args(module, conv).get(2).and_then(|&expr| value_of(module, expr));
-    zero_point.is_some_and(|value| value.len() == 1 && value.to_f64s()[0] == *with)
+    args(module, conv).get(2).is_some_and(|&zero_point| number(module, zero_point) == Some(*with))
 }
 
 /// The first number of each pair of an attribute.
