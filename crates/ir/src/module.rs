@@ -145,6 +145,11 @@ impl Func {
     pub fn is_primitive(&self) -> bool {
         self.attrs.iter().any(|(name, value)| &**name == PRIMITIVE && value.as_int().is_some_and(|value| value != 0))
     }
+
+    /// Whether TVM hands it to another compiler; its passes leave such functions alone.
+    pub fn is_for_a_compiler(&self) -> bool {
+        self.attrs.iter().any(|(name, _)| &**name == COMPILER)
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -18,7 +18,6 @@ use super::canonicalise::bias;
 use super::effects::Pure;
 use super::rewrite::{rewrite, with_children};
 use super::step::{ArgKind, Param};
-use super::to_basic_block_normal_form::is_for_a_compiler;
 use super::{Pass, PassCx, refused};
 use relayc_base::diag::Diagnostic;
 use relayc_ir::types::{Ty, dims_of};
@@ -46,7 +45,7 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     rewrite(module, |module, expr| bias(module, cx, expr));
     let funcs: Vec<FuncId> = module.globals.iter().map(|global| global.func).collect();
     for func in funcs {
-        if is_for_a_compiler(module, func) {
+        if module.funcs[func].is_for_a_compiler() {
             continue;
         }
         let body = module.funcs[func].body;

@@ -19,7 +19,6 @@ use super::build::{ExprKey, typed};
 use super::copy::Copy;
 use super::let_list::mention;
 use super::regions::Regions;
-use super::to_basic_block_normal_form::is_for_a_compiler;
 use relayc_base::Span;
 use relayc_ir::types::{Ty, TyData};
 use relayc_ir::{AttrValue, ExprId, ExprKind, Func, FuncId, Global, GlobalId, Module, Operand, Root, VarId};
@@ -43,7 +42,7 @@ fn run(module: &mut Module) -> bool {
     let mut names = Names { taken: module.globals.iter().map(|global| global.name.clone()).collect(), n: 0 };
     for global in module.globals.ids().collect::<Vec<_>>() {
         let func = module.globals[global].func;
-        if is_for_a_compiler(module, func) {
+        if module.funcs[func].is_for_a_compiler() {
             continue;
         }
         let order = module.post_order_by(&[module.funcs[func].body], children_outside_groups);

@@ -20,7 +20,7 @@ use super::effects::pure;
 use super::regions::{RegionId, Regions};
 use super::rewrite::with_children;
 use relayc_base::{Idx, Span};
-use relayc_ir::{COMPILER, ExprId, ExprKind, FuncId, Module, Root, VarId};
+use relayc_ir::{ExprId, ExprKind, Module, Root, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(crate) const PASS: Pass = Pass {
@@ -59,18 +59,13 @@ fn run(module: &mut Module) -> bool {
         Root::Globals => {
             for (at, global) in module.globals.ids().enumerate() {
                 let func = module.globals[global].func;
-                if !is_for_a_compiler(module, func) {
+                if !module.funcs[func].is_for_a_compiler() {
                     module.funcs[func].body = form.body(module, module.funcs[func].body, at);
                 }
             }
         }
     }
     true
-}
-
-/// Whether TVM hands a function to another compiler; its passes leave such functions alone.
-pub(crate) fn is_for_a_compiler(module: &Module, func: FuncId) -> bool {
-    module.funcs[func].attrs.iter().any(|(name, _)| &**name == COMPILER)
 }
 
 fn is_atom(module: &Module, expr: ExprId) -> bool {

@@ -10,7 +10,6 @@
 use super::super::build::args;
 use super::super::rewrite::with_children;
 use super::super::step::{ArgKind, Param};
-use super::super::to_basic_block_normal_form::is_for_a_compiler;
 use super::super::{Pass, PassCx};
 use super::{DEFAULT, begin, end, marked};
 use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, Module};
@@ -43,7 +42,7 @@ fn run(module: &mut Module, cx: &PassCx) -> bool {
     let all = cx.args.bool("include_non_call_ops");
     let funcs: Vec<FuncId> = module.globals.iter().map(|global| global.func).collect();
     for func in funcs.into_iter().filter(|_| !targets.is_empty()) {
-        if is_for_a_compiler(module, func) {
+        if module.funcs[func].is_for_a_compiler() {
             continue;
         }
         let body = module.funcs[func].body;

@@ -11,7 +11,6 @@
 use super::super::build::args;
 use super::super::regions::{RegionId, Regions};
 use super::super::rewrite::rewrite;
-use super::super::to_basic_block_normal_form::is_for_a_compiler;
 use super::super::{Pass, PassCx, refused};
 use super::annotated::{PartId, Parts};
 use super::{begin, end};
@@ -32,7 +31,7 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let regions = Regions::with_lets(module, &module.post_order(&module.roots()));
     let mut inner: FxHashSet<ExprId> = FxHashSet::default();
     for func in funcs {
-        if is_for_a_compiler(module, func) {
+        if module.funcs[func].is_for_a_compiler() {
             continue;
         }
         let body = module.funcs[func].body;

@@ -14,7 +14,6 @@ use super::super::build::{ExprKey, args, project, tuple, typed};
 use super::super::names::Names;
 use super::super::rewrite::{rewrite, with_children};
 use super::super::step::{ArgKind, Param};
-use super::super::to_basic_block_normal_form::is_for_a_compiler;
 use super::super::{Pass, PassCx, refused};
 use super::annotated::{PartId, Parts};
 use super::{DEFAULT, begin, end, marked};
@@ -51,7 +50,7 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let funcs: Vec<(String, FuncId)> = module.globals.iter().map(|global| (global.name.to_string(), global.func)).collect();
     let mut names = Names::of_globals(module);
     for (name, func) in funcs {
-        if is_for_a_compiler(module, func) {
+        if module.funcs[func].is_for_a_compiler() {
             continue;
         }
         let body = module.funcs[func].body;

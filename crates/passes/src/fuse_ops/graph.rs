@@ -5,7 +5,6 @@
 
 use crate::build::{value_of, widened};
 use crate::regions::Regions;
-use crate::to_basic_block_normal_form::is_for_a_compiler;
 use relayc_base::Idx;
 use relayc_ir::types::Ty;
 use relayc_ir::{ExprId, ExprKind, Module};
@@ -179,7 +178,7 @@ pub(crate) fn is_static(module: &Module, ty: Ty) -> bool {
 /// Whether fusion skips the inside of a function, because it is a fused group or for another compiler.
 pub(crate) fn is_closed(module: &Module, expr: ExprId) -> bool {
     let ExprKind::Fn(func) = module.exprs[expr].kind else { return false };
-    module.funcs[func].is_primitive() || is_for_a_compiler(module, func)
+    module.funcs[func].is_primitive() || module.funcs[func].is_for_a_compiler()
 }
 
 /// The children that fusion looks at.

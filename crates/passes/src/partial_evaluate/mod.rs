@@ -19,7 +19,6 @@ mod operators;
 mod values;
 
 use super::to_a_normal_form::without_sharing;
-use super::to_basic_block_normal_form::is_for_a_compiler;
 use super::{Pass, PassCx};
 use machine::Machine;
 use relayc_ir::{ExprId, FuncId, Module, Root};
@@ -40,7 +39,7 @@ fn run(module: &mut Module, cx: &PassCx) -> bool {
     let mut machine = Machine::new(module, cx);
     let mut bodies: Vec<(FuncId, ExprId)> = Vec::new();
     for (global, func) in module.globals.ids().zip(funcs).collect::<Vec<_>>() {
-        if !is_for_a_compiler(module, func) && !module.funcs[func].is_primitive() {
+        if !module.funcs[func].is_for_a_compiler() && !module.funcs[func].is_primitive() {
             bodies.push((func, machine.global(module, global)));
         }
     }

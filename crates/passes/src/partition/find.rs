@@ -4,7 +4,6 @@ use super::DataDependent;
 use crate::build::ExprKey;
 use crate::fuse_ops::{is_closed, is_static, is_tensor};
 use crate::regions::{OUTERMOST, RegionId, Regions};
-use crate::to_basic_block_normal_form::is_for_a_compiler;
 use relayc_base::Idx;
 use relayc_ir::types::Ty;
 use relayc_ir::{ExprId, ExprKind, Module};
@@ -203,7 +202,7 @@ impl Finder<'_> {
                     ExprKind::Op(_) => self.is_computed(expr),
                     // A group that several calls share stays where all see it.
                     ExprKind::Fn(func) => {
-                        let ours = !is_for_a_compiler(module, func);
+                        let ours = !module.funcs[func].is_for_a_compiler();
                         is_closed(module, callee) && ours && self.uses[callee.index()] == 1
                     }
                     _ => false,
