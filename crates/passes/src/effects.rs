@@ -6,6 +6,7 @@
 //! Making a function computes nothing of its body, and so has no effects. But where the body captures a shared expression with effects,
 //! this is computed when the function is made, if it was not before: without the function it would come later, or never.
 
+use super::copy::Copy;
 use super::regions::Regions;
 use relayc_base::Idx;
 use relayc_ir::{ExprId, ExprKind, Module};
@@ -23,11 +24,6 @@ fn capturing(module: &Module, order: &[ExprId]) -> FxHashSet<ExprId> {
         return FxHashSet::default();
     }
     Regions::of(module, order).capturing(module, order)
-}
-
-/// As [`pure`], if some calls of functions have no effects either.
-pub(crate) fn pure_with_calls(module: &Module, order: &[ExprId], is_pure: impl Fn(ExprId) -> bool) -> Vec<bool> {
-    holds(module, order, &capturing(module, order), |_, expr| own_pure(module, expr) || is_pure(expr))
 }
 
 fn own_pure(module: &Module, expr: ExprId) -> bool {
@@ -57,6 +53,25 @@ impl Pure {
             let pure = holds_of(module, &self.known, &self.capturing, expr, &mut Vec::new()) && own_pure(module, expr);
             self.known.push(pure);
         }
+    }
+
+    /// Processes expressions whose operands are others now, or of which some are calls of functions without effects.
+    pub(crate) fn learn_again(&mut self, module: &Module, order: &[ExprId], calls_pure: impl Fn(ExprId) -> bool) {
+        self.known.resize(module.exprs.len(), false);
+        let mut children = Vec::new();
+        for &expr in order {
+            let pure = holds_of(module, &self.known, &self.capturing, expr, &mut children);
+            self.known[expr.index()] = pure && (own_pure(module, expr) || calls_pure(expr));
+        }
+    }
+
+    /// Says of the function literals of a copy, before they are processed, whether they capture shared expressions: as in the original,
+    /// or all of them, because such expressions are now in the place of variables.
+    pub(crate) fn copied(&mut self, module: &Module, order: &[ExprId], copy: &Copy, captures: bool) {
+        let literals = order.iter().filter(|&&expr| matches!(module.exprs[expr].kind, ExprKind::Fn(_)));
+        let captures = literals.filter(|&expr| captures || self.capturing.contains(expr));
+        let captures: Vec<ExprId> = captures.map(|&expr| copy.expr(expr)).collect();
+        self.capturing.extend(captures);
     }
 
     /// Whether an expression may be computed elsewhere or not at all; false for an expression not yet processed by

@@ -15,14 +15,14 @@ use super::bindings::{Bindings, declared};
 use super::build::{ExprKey, args, bind, set_ty, typed};
 use super::copy::Copy;
 use super::dead_code::keep_globals;
-use super::effects::{pure, pure_with_calls};
+use super::effects::Pure;
 use super::inline::{MAX_COPIED, callee, callees_first, is_marked};
-use super::rewrite::substitute;
+use super::rewrite::substitute_in;
 use super::{Pass, PassCx, refused};
 use relayc_base::Idx;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::types::Ty;
-use relayc_ir::{ExprId, ExprKind, Func, GlobalId, Module};
+use relayc_ir::{ExprId, ExprKind, Func, FuncId, GlobalId, Module};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(crate) const PASS: Pass = Pass {
@@ -41,15 +41,18 @@ fn run(module: &mut Module, _: &PassCx) -> Result<bool, Box<Diagnostic>> {
         module.globals.ids().map(|global| !all.contains(&global)).collect()
     };
     let order = callees_first(&mentions);
-    let bindings = Bindings::of(module, &module.post_order(&module.roots()));
-    let mut left = MAX_COPIED;
+    let exprs = module.post_order(&module.roots());
+    let mut inliner = Inliner { bindings: Bindings::of(module, &exprs), pure: Pure::of(module, &exprs), left: MAX_COPIED };
+    let stays = |module: &Module, global: GlobalId| {
+        refused(&PASS, &format!("{} is marked as inline but not inlined", module.globals[global].name))
+    };
     let mut any = false;
     for &global in &order {
         let own = &mentions[global.index()];
         let can = |callee: &GlobalId| mentions[callee.index()].is_empty() && is_marked(module, *callee);
         let wanted: FxHashSet<GlobalId> = own.iter().copied().filter(can).collect();
         if !wanted.is_empty() {
-            inline(module, &bindings, global, &wanted, &mut left);
+            inliner.inline(module, global, &wanted).map_err(|callee| stays(module, callee))?;
             mentions[global.index()] = mentioned(module, global);
             any = true;
         }
@@ -61,7 +64,7 @@ fn run(module: &mut Module, _: &PassCx) -> Result<bool, Box<Diagnostic>> {
         if entries[at] || mentions[at].contains(&global) || !is_marked(module, global) {
             kept.push(global);
         } else if used.contains(&global) {
-            return Err(refused(&PASS, &format!("{} is marked as inline but not inlined", module.globals[global].name)));
+            return Err(stays(module, global));
         }
     }
     Ok(keep_globals(module, kept) || any)
@@ -77,95 +80,110 @@ fn mentioned(module: &Module, global: GlobalId) -> Vec<GlobalId> {
     module.post_order(&[body]).into_iter().filter_map(global).collect()
 }
 
-/// Inlines some functions in another one: first the calls of them, then what else mentions them.
-fn inline(module: &mut Module, bindings: &Bindings, global: GlobalId, wanted: &FxHashSet<GlobalId>, left: &mut usize) {
-    let wanted_callee = |module: &Module, expr: ExprId| callee(module, expr).filter(|callee| wanted.contains(callee));
-    let is_pure = |global: &GlobalId| {
-        let body = module.funcs[module.globals[*global].func].body;
-        pure(module, &module.post_order(&[body]))[body.index()]
-    };
-    let pure_callees: FxHashSet<GlobalId> = wanted.iter().copied().filter(is_pure).collect();
-    let order = module.post_order(&[module.funcs[module.globals[global].func].body]);
-    let calls_pure = |expr: ExprId| callee(module, expr).is_some_and(|callee| pure_callees.contains(&callee));
-    let pure = pure_with_calls(module, &order, calls_pure);
-    replace(module, global, |module, expr| called(module, bindings, &pure, expr, wanted_callee(module, expr)?, left));
-    replace(module, global, |module, expr| match module.exprs[expr].kind {
-        ExprKind::Global(callee) if wanted.contains(&callee) => literal(module, expr, callee, left),
-        _ => None,
-    });
+/// What is known while functions are inlined, callees first. Errors of its functions: a function for whose copies no room is left.
+struct Inliner {
+    bindings: Bindings,
+    pure: Pure,
+    /// How many expressions may still be copied.
+    left: usize,
+}
+
+impl Inliner {
+    /// Inlines some functions in another one: first the calls of them, then what else mentions them.
+    fn inline(&mut self, module: &mut Module, global: GlobalId, wanted: &FxHashSet<GlobalId>) -> Result<(), GlobalId> {
+        let func = module.globals[global].func;
+        let is_pure = |&&global: &&GlobalId| self.pure.is(module.funcs[module.globals[global].func].body);
+        let pure_callees: FxHashSet<GlobalId> = wanted.iter().filter(is_pure).copied().collect();
+        let calls_pure = |expr: ExprId| callee(module, expr).is_some_and(|callee| pure_callees.contains(&callee));
+        self.pure.learn_again(module, &module.post_order(&[module.funcs[func].body]), calls_pure);
+        replace(module, func, |module, expr| match callee(module, expr).filter(|callee| wanted.contains(callee)) {
+            Some(callee) => self.called(module, expr, callee),
+            None => Ok(None),
+        })?;
+        replace(module, func, |module, expr| match module.exprs[expr].kind {
+            ExprKind::Global(callee) if wanted.contains(&callee) => self.literal(module, expr, callee).map(Some),
+            _ => Ok(None),
+        })?;
+        self.pure.learn_again(module, &module.post_order(&[module.funcs[func].body]), |_| false);
+        Ok(())
+    }
+
+    /// The body with arguments in the place of parameters; `None` if a literal is to be called, as of a function for another compiler.
+    fn called(&mut self, module: &mut Module, call: ExprId, global: GlobalId) -> Result<Option<ExprId>, GlobalId> {
+        let func = module.funcs[module.globals[global].func].clone();
+        let (span, ty) = (module.exprs[call].span, module.ty(call));
+        let is_extern =
+            func.attrs.iter().any(|(name, value)| &**name == "Extern" && value.as_int().is_some_and(|value| value != 0));
+        let operands = args(module, call);
+        // The body of a function with type parameters has no types of its own.
+        if func.is_for_a_compiler() || is_extern || !func.type_params.is_empty() || operands.len() != func.params.len() {
+            return Ok(None);
+        }
+        let Func { params, body, ret, .. } = func;
+        let order = self.body_for_copy(module, body, global)?;
+        let (mut given, mut bound) = (FxHashMap::default(), Vec::new());
+        for (&param, &operand) in params.iter().zip(&operands) {
+            let mut value = operand;
+            if !self.pure.is(operand) {
+                let of = module.vars[param].clone();
+                let var = module.vars.push(of);
+                value = typed(module, span, ExprKind::Var(var), module.ty(operand));
+                bound.push((var, operand));
+            } else if module.ty(operand) != Ty::ERROR && !self.bindings.may_go(module, param, operand) {
+                value = declared(module, operand, module.vars[param].ty);
+            }
+            given.insert(ExprKey::Var(param), value);
+        }
+        let is_plain = |value: &ExprId| matches!(module.exprs[*value].kind, ExprKind::Var(_) | ExprKind::Const(_));
+        let captures = !given.values().all(is_plain);
+        let copy = Copy::applied(module, given, &order);
+        self.pure.copied(module, &order, &copy, captures);
+        let body = copy.expr(body);
+        let body = if module.ty(body) == Ty::ERROR { body } else { declared(module, body, ret) };
+        Ok(Some(bind(module, span, ty, bound.into_iter(), body)))
+    }
+
+    /// The function as a literal.
+    fn literal(&mut self, module: &mut Module, mention: ExprId, global: GlobalId) -> Result<ExprId, GlobalId> {
+        let func = module.globals[global].func;
+        let (span, ty) = (module.exprs[mention].span, module.expr_tys.get(mention).copied().flatten());
+        let mut order = self.body_for_copy(module, module.funcs[func].body, global)?;
+        let expr = module.expr(span, ExprKind::Fn(func));
+        order.push(expr);
+        let copy = Copy::applied(module, FxHashMap::default(), &order);
+        self.pure.copied(module, &order, &copy, false);
+        let copy = copy.expr(expr);
+        if let Some(ty) = ty {
+            set_ty(module, copy, ty);
+        }
+        Ok(copy)
+    }
+
+    /// The expressions of a function's body, if they may be copied.
+    fn body_for_copy(&mut self, module: &Module, body: ExprId, global: GlobalId) -> Result<Vec<ExprId>, GlobalId> {
+        let order = module.post_order(&[body]);
+        self.left = self.left.checked_sub(order.len()).ok_or(global)?;
+        Ok(order)
+    }
 }
 
 /// Replaces expressions of a function, operands before users.
-fn replace(module: &mut Module, global: GlobalId, mut f: impl FnMut(&mut Module, ExprId) -> Option<ExprId>) {
-    let order = module.post_order(&[module.funcs[module.globals[global].func].body]);
+fn replace(
+    module: &mut Module,
+    func: FuncId,
+    mut f: impl FnMut(&mut Module, ExprId) -> Result<Option<ExprId>, GlobalId>,
+) -> Result<(), GlobalId> {
+    let order = module.post_order(&[module.funcs[func].body]);
     let first_new = module.exprs.next_id();
     let mut by: FxHashMap<ExprId, ExprId> = FxHashMap::default();
     for &expr in &order {
-        if let Some(new) = f(module, expr) {
+        if let Some(new) = f(module, expr)? {
             // The body of a function may be one of its parameters, and so an argument that was replaced.
             by.insert(expr, by.get(&new).copied().unwrap_or(new));
         }
     }
-    let users: Vec<ExprId> = order.into_iter().chain(module.exprs.ids().skip(first_new.index())).collect();
-    let numbers = module.exprs.ids().map(|expr| by.get(&expr).copied()).collect();
-    substitute(module, &users, numbers);
-}
-
-/// The body with arguments in the place of parameters; `None` if a literal is to be called, as of a function for another compiler.
-fn called(
-    module: &mut Module,
-    bindings: &Bindings,
-    pure: &[bool],
-    call: ExprId,
-    global: GlobalId,
-    left: &mut usize,
-) -> Option<ExprId> {
-    let Func { params, body, type_params, attrs, ret, .. } = module.funcs[module.globals[global].func].clone();
-    let (span, ty) = (module.exprs[call].span, module.ty(call));
-    let is_foreign = attrs.iter().any(|(name, value)| match &**name {
-        "Compiler" => true,
-        "Extern" => value.as_int().is_some_and(|value| value != 0),
-        _ => false,
-    });
-    let operands = args(module, call);
-    // The body of a function with type parameters has no types of its own.
-    if is_foreign || !type_params.is_empty() || operands.len() != params.len() {
-        return None;
-    }
-    let order = module.post_order(&[body]);
-    *left = left.checked_sub(order.len())?;
-    let (mut given, mut bound) = (FxHashMap::default(), Vec::new());
-    for (&param, &operand) in params.iter().zip(&operands) {
-        let mut value = operand;
-        let has_type = module.ty(operand) != Ty::ERROR;
-        if pure[operand.index()] {
-            if has_type && !bindings.may_go(module, param, operand) {
-                value = declared(module, operand, module.vars[param].ty);
-            }
-        } else {
-            let of = module.vars[param].clone();
-            let var = module.vars.push(of);
-            value = typed(module, span, ExprKind::Var(var), module.ty(operand));
-            bound.push((var, operand));
-        }
-        given.insert(ExprKey::Var(param), value);
-    }
-    let body = Copy::applied(module, given, &order).expr(body);
-    let body = if module.ty(body) == Ty::ERROR { body } else { declared(module, body, ret) };
-    Some(bind(module, span, ty, bound.into_iter(), body))
-}
-
-/// The function as a literal.
-fn literal(module: &mut Module, mention: ExprId, global: GlobalId, left: &mut usize) -> Option<ExprId> {
-    let func = module.globals[global].func;
-    let (span, ty) = (module.exprs[mention].span, module.expr_tys.get(mention).copied().flatten());
-    let order = module.post_order(&[module.funcs[func].body]);
-    *left = left.checked_sub(order.len())?;
-    let expr = module.expr(span, ExprKind::Fn(func));
-    let order: Vec<ExprId> = order.into_iter().chain([expr]).collect();
-    let copy = Copy::applied(module, FxHashMap::default(), &order).expr(expr);
-    if let Some(ty) = ty {
-        set_ty(module, copy, ty);
-    }
-    Some(copy)
+    let created = (first_new.index()..module.exprs.len()).map(ExprId::from_usize);
+    let users: Vec<ExprId> = order.into_iter().chain(created).collect();
+    substitute_in(module, func, &users, &by);
+    Ok(())
 }

@@ -5,7 +5,8 @@
 
 use super::build::{set_ty, typed};
 use relayc_base::Idx;
-use relayc_ir::{Clause, ExprId, ExprKind, Module, Operand, Operands, Root};
+use relayc_ir::{Clause, ExprId, ExprKind, FuncId, Module, Operand, Operands, Root};
+use rustc_hash::FxHashMap;
 
 /// The replacements so far.
 pub(crate) struct Replaced {
@@ -33,7 +34,7 @@ pub(crate) fn rewrite_with(module: &mut Module, mut f: impl FnMut(&mut Module, &
     let mut replaced = Replaced { by: vec![None; module.exprs.len()] };
     let mut any = false;
     for expr in order {
-        replace_children(module, &replaced, expr);
+        replace_children(module, &|expr| replaced.get(expr), expr);
         if let Some(new) = f(module, &replaced, expr).filter(|&new| new != expr) {
             if module.expr_tys.get(new).copied().flatten().is_none()
                 && let Some(ty) = module.expr_tys.get(expr).copied().flatten()
@@ -52,9 +53,18 @@ pub(crate) fn rewrite_with(module: &mut Module, mut f: impl FnMut(&mut Module, &
 pub fn substitute(module: &mut Module, users: &[ExprId], by: Vec<Option<ExprId>>) {
     let replaced = Replaced { by };
     for &user in users {
-        replace_children(module, &replaced, user);
+        replace_children(module, &|expr| replaced.get(expr), user);
     }
     replace_roots(module, &replaced);
+}
+
+/// As [`substitute`], in one function; the cost does not depend on how large the program is.
+pub(crate) fn substitute_in(module: &mut Module, func: FuncId, users: &[ExprId], by: &FxHashMap<ExprId, ExprId>) {
+    let now = |expr: ExprId| by.get(&expr).copied().unwrap_or(expr);
+    for &user in users {
+        replace_children(module, &now, user);
+    }
+    module.funcs[func].body = now(module.funcs[func].body);
 }
 
 fn replace_roots(module: &mut Module, replaced: &Replaced) {
@@ -70,48 +80,46 @@ fn replace_roots(module: &mut Module, replaced: &Replaced) {
 }
 
 /// Replaces the children of an expression by their replacements.
-fn replace_children(module: &mut Module, replaced: &Replaced, expr: ExprId) {
+fn replace_children(module: &mut Module, now: &impl Fn(ExprId) -> ExprId, expr: ExprId) {
     let old = module.exprs[expr].kind;
     let new = match old {
         ExprKind::Error | ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Global(_) | ExprKind::Op(_) | ExprKind::Ctor(_) => {
             return;
         }
-        ExprKind::Tuple(fields) => ExprKind::Tuple(operands(module, replaced, fields)),
-        ExprKind::Proj { tuple, index } => ExprKind::Proj { tuple: replaced.get(tuple), index },
+        ExprKind::Tuple(fields) => ExprKind::Tuple(operands(module, now, fields)),
+        ExprKind::Proj { tuple, index } => ExprKind::Proj { tuple: now(tuple), index },
         ExprKind::Call { callee, args, attrs } => {
-            ExprKind::Call { callee: replaced.get(callee), args: operands(module, replaced, args), attrs }
+            ExprKind::Call { callee: now(callee), args: operands(module, now, args), attrs }
         }
         ExprKind::Fn(func) => {
-            module.funcs[func].body = replaced.get(module.funcs[func].body);
+            module.funcs[func].body = now(module.funcs[func].body);
             return;
         }
-        ExprKind::Let { var, value, body } => ExprKind::Let { var, value: replaced.get(value), body: replaced.get(body) },
-        ExprKind::If { cond, then_branch, else_branch } => ExprKind::If {
-            cond: replaced.get(cond),
-            then_branch: replaced.get(then_branch),
-            else_branch: replaced.get(else_branch),
-        },
+        ExprKind::Let { var, value, body } => ExprKind::Let { var, value: now(value), body: now(body) },
+        ExprKind::If { cond, then_branch, else_branch } => {
+            ExprKind::If { cond: now(cond), then_branch: now(then_branch), else_branch: now(else_branch) }
+        }
         ExprKind::Match { scrutinee, clauses, total } => {
             let old = module.clause_items(clauses);
-            let new: Vec<Clause> = old.iter().map(|clause| Clause { body: replaced.get(clause.body), ..*clause }).collect();
+            let new: Vec<Clause> = old.iter().map(|clause| Clause { body: now(clause.body), ..*clause }).collect();
             let same = old.iter().zip(&new).all(|(old, new)| old.body == new.body);
             let clauses = if same { clauses } else { module.clauses(&new) };
-            ExprKind::Match { scrutinee: replaced.get(scrutinee), clauses, total }
+            ExprKind::Match { scrutinee: now(scrutinee), clauses, total }
         }
-        ExprKind::RefNew(value) => ExprKind::RefNew(replaced.get(value)),
-        ExprKind::RefRead(cell) => ExprKind::RefRead(replaced.get(cell)),
-        ExprKind::RefWrite { cell, value } => ExprKind::RefWrite { cell: replaced.get(cell), value: replaced.get(value) },
+        ExprKind::RefNew(value) => ExprKind::RefNew(now(value)),
+        ExprKind::RefRead(cell) => ExprKind::RefRead(now(cell)),
+        ExprKind::RefWrite { cell, value } => ExprKind::RefWrite { cell: now(cell), value: now(value) },
     };
     module.exprs[expr].kind = new;
 }
 
 /// The list with its replacements; the same list if nothing was replaced.
-fn operands(module: &mut Module, replaced: &Replaced, list: Operands) -> Operands {
+fn operands(module: &mut Module, now: &impl Fn(ExprId) -> ExprId, list: Operands) -> Operands {
     let items = module.items(list);
-    if items.iter().all(|item| replaced.get(item.expr) == item.expr) {
+    if items.iter().all(|item| now(item.expr) == item.expr) {
         return list;
     }
-    let new: Vec<Operand> = items.iter().map(|item| Operand { expr: replaced.get(item.expr), ..*item }).collect();
+    let new: Vec<Operand> = items.iter().map(|item| Operand { expr: now(item.expr), ..*item }).collect();
     module.operands(&new)
 }
 
