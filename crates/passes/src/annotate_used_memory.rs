@@ -12,7 +12,7 @@
 use super::{Pass, PassCx, liveness, refused};
 use relayc_base::diag::Diagnostic;
 use relayc_ir::types::{Ty, checked_bytes, dims_of};
-use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, Module, PRIMITIVE, VarId};
+use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, Module, VarId};
 use rustc_hash::FxHashMap;
 
 pub(crate) const PASS: Pass = Pass {
@@ -28,23 +28,40 @@ fn run(module: &mut Module, _: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let main = module.globals[main].func;
     let body = module.funcs[main].body;
     let bound = bound_functions(module, body);
-    let bytes_of = |var: &VarId| bytes(module, module.vars[*var].checked_ty.or(module.vars[*var].ty).unwrap_or(Ty::ERROR));
+    let mut known = FxHashMap::default();
     let dynamic = || no("AnnotateUsedMemory does not support dynamic shapes");
-    let params = module.funcs[main].params.iter().map(bytes_of);
-    let of_io = sum(params.chain([bytes(module, module.ty(body))])).ok_or_else(dynamic)?;
+    let io = module.funcs[main].params.iter().map(|&param| var_ty(module, param)).chain([module.ty(body)]);
+    let of_io = sum(io.map(|ty| bytes(module, &mut known, ty))).ok_or_else(dynamic)?;
     let mut used: FxHashMap<FuncId, Vec<Option<i64>>> = FxHashMap::default();
     liveness::visit(module, body, |site| {
         let Some(func) = called(module, site.binding, &bound) else { return };
         let only_read = site.read.iter().filter(|var| !site.after.contains(var));
-        used.entry(func).or_default().push(sum(site.after.iter().chain(only_read).map(bytes_of)));
+        let live = site.after.iter().chain(only_read);
+        used.entry(func).or_default().push(sum(live.map(|&var| bytes(module, &mut known, var_ty(module, var)))));
     });
+    let mut any = false;
     for (func, mut sizes) in used {
         sizes.reverse();
         let sizes: Option<Vec<AttrValue>> = sizes.into_iter().map(|size| Some(size_attr(size?))).collect();
-        module.funcs[func].attrs.push(("used_memory".into(), AttrValue::List(sizes.ok_or_else(dynamic)?.into())));
+        any |= set_attr(module, func, "used_memory", AttrValue::List(sizes.ok_or_else(dynamic)?.into()));
     }
-    module.funcs[main].attrs.push(("io_used_memory".into(), size_attr(of_io)));
-    Ok(true)
+    any |= set_attr(module, main, "io_used_memory", size_attr(of_io));
+    Ok(any)
+}
+
+/// Gives a function an attribute, in the place of one of that name. Says whether that changes anything.
+fn set_attr(module: &mut Module, func: FuncId, name: &str, value: AttrValue) -> bool {
+    let attrs = &mut module.funcs[func].attrs;
+    match attrs.iter_mut().find(|(known, _)| &**known == name) {
+        Some((_, old)) if *old == value => return false,
+        Some((_, old)) => *old = value,
+        None => attrs.push((name.into(), value)),
+    }
+    true
+}
+
+fn var_ty(module: &Module, var: VarId) -> Ty {
+    module.vars[var].checked_ty.or(module.vars[var].ty).unwrap_or(Ty::ERROR)
 }
 
 fn sum(mut sizes: impl Iterator<Item = Option<i64>>) -> Option<i64> {
@@ -60,7 +77,7 @@ fn bound_functions(module: &Module, mut body: ExprId) -> FxHashMap<VarId, FuncId
     let mut bound = FxHashMap::default();
     while let ExprKind::Let { var, value, body: inner } = module.exprs[body].kind {
         if let ExprKind::Fn(func) = module.exprs[value].kind
-            && module.funcs[func].attrs.iter().any(|(name, _)| &**name == PRIMITIVE)
+            && module.funcs[func].is_primitive()
         {
             bound.insert(var, func);
         }
@@ -77,28 +94,17 @@ fn called(module: &Module, binding: ExprId, bound: &FxHashMap<VarId, FuncId>) ->
     bound.get(&var).copied()
 }
 
-/// The bytes of the tensors of a value, if their shapes are known; what is no tensor has none. A type is counted once, however often
-/// it stands in others.
-fn bytes(module: &Module, ty: Ty) -> Option<i64> {
-    let mut known: FxHashMap<Ty, Option<i64>> = FxHashMap::default();
-    let mut left = vec![(ty, false)];
-    while let Some((ty, fields_are_known)) = left.pop() {
-        if known.contains_key(&ty) {
-            continue;
-        }
-        let of = match (module.types.as_tuple(ty), module.types.as_tensor(ty)) {
-            (Some(fields), _) if fields_are_known => sum(fields.iter().map(|field| known[field])),
-            (Some(fields), _) => {
-                left.push((ty, true));
-                left.extend(fields.iter().map(|&field| (field, false)));
-                continue;
-            }
+/// The bytes of the tensors of a value, if their shapes are known; what is no tensor has none. Those of a type are found once.
+fn bytes(module: &Module, known: &mut FxHashMap<Ty, Option<i64>>, ty: Ty) -> Option<i64> {
+    for part in module.types.parts(ty, |ty| known.contains_key(&ty)) {
+        let of = match (module.types.as_tuple(part), module.types.as_tensor(part)) {
+            (Some(fields), _) => sum(fields.iter().map(|field| known[field])),
             (_, Some((shape, dtype))) => {
                 dims_of(shape).and_then(|shape| checked_bytes(&shape, dtype)).and_then(|bytes| i64::try_from(bytes).ok())
             }
             _ => Some(0),
         };
-        known.insert(ty, of);
+        known.insert(part, of);
     }
     known[&ty]
 }
