@@ -12,7 +12,6 @@
 use super::bindings::declared;
 use super::build::{args, bind};
 use super::effects::pure;
-use super::regions::Regions;
 use super::{Pass, PassCx};
 use relayc_base::Idx;
 use relayc_ir::{ExprId, ExprKind, FuncId, Module};
@@ -32,12 +31,12 @@ fn run(module: &mut Module, _: &PassCx) -> bool {
     if !order.iter().any(|&call| literal(module, call, &mentions).is_some()) {
         return false;
     }
-    let (pure, capturing) = (pure(module, &order), Regions::of(module, &order).capturing(module, &order));
+    let pure = pure(module, &order);
     let mut any = false;
     for call in order {
         let ExprKind::Call { callee, .. } = module.exprs[call].kind else { continue };
         if let Some(func) = literal(module, call, &mentions)
-            && (pure[module.funcs[func].body.index()] || !capturing.contains(&callee))
+            && pure[callee.index()]
         {
             reduce(module, call, func);
             any = true;

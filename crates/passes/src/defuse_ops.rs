@@ -15,7 +15,6 @@ use super::bindings::{Bindings, declared};
 use super::build::{ExprKey, args};
 use super::copy::Copy;
 use super::effects::Pure;
-use super::regions::Regions;
 use super::rewrite::rewrite;
 use relayc_base::Idx;
 use relayc_ir::{ExprId, ExprKind, Module};
@@ -34,7 +33,6 @@ const MAX_COPIED: usize = 1 << 20;
 pub(crate) fn defuse(module: &mut Module) -> bool {
     let order = module.post_order(&module.roots());
     let mut pure = Pure::of(module, &order);
-    let mut capturing = Regions::of(module, &order).capturing(module, &order);
     let (bindings, n_vars) = (Bindings::of(module, &order), module.vars.len());
     let mut left = MAX_COPIED;
     rewrite(module, |module, call| {
@@ -52,7 +50,7 @@ pub(crate) fn defuse(module: &mut Module) -> bool {
         let body: Vec<ExprId> = module.post_order(&[of.body]);
         // What is around a body that is too long is longer: after the first one no other is walked through.
         left = left.saturating_sub(body.len());
-        if left == 0 || (capturing.contains(&callee) && !pure.are(&body)) {
+        if left == 0 || !pure.is(callee) {
             return None;
         }
         // What the body captured, and the arguments, are around the copies of the literals in it.
@@ -66,10 +64,7 @@ pub(crate) fn defuse(module: &mut Module) -> bool {
             given.insert(ExprKey::Var(param), argument);
         }
         let copy = Copy::applied(module, given, &body);
-        let inner = body.iter().filter(|&&expr| matches!(module.exprs[expr].kind, ExprKind::Fn(_)));
-        let inner: Vec<ExprId> =
-            inner.filter(|&expr| captures || capturing.contains(expr)).map(|&expr| copy.expr(expr)).collect();
-        capturing.extend(inner);
+        pure.copied(module, &body, &copy, captures);
         Some(declared(module, copy.expr(of.body), of.ret))
     })
 }
