@@ -29,7 +29,7 @@ pub(crate) const PASS: Pass = Pass {
 
 const CONVS: [&OpDef; 3] = [&CONV1D, &CONV2D, &CONV3D];
 const MEANS: [&OpDef; 3] = [&AVG_POOL1D, &AVG_POOL2D, &AVG_POOL3D];
-const MAXIMA: [&OpDef; 3] = [&MAX_POOL1D, &MAX_POOL2D, &MAX_POOL3D];
+pub(crate) const MAXIMA: [&OpDef; 3] = [&MAX_POOL1D, &MAX_POOL2D, &MAX_POOL3D];
 
 fn run(module: &mut Module, cx: &PassCx) -> bool {
     rewrite(module, |module, expr| {

@@ -2,16 +2,17 @@
 
 use super::{Cx, operand, same_tensor};
 use crate::build::{args, sized};
-use crate::fold_explicit_padding::folded;
+use crate::fold_explicit_padding::{MAXIMA, folded};
 use relayc_ir::{AttrValue, ExprId, Module};
-use relayc_ops::declarations::{
-    BATCH_MATMUL, BatchMatmulAttrs, DENSE, MATMUL, MAX_POOL1D, MAX_POOL2D, MAX_POOL3D, MatmulAttrs, TRANSPOSE, TransposeAttrs,
-};
+use relayc_ops::declarations::{BATCH_MATMUL, BatchMatmulAttrs, DENSE, MATMUL, MatmulAttrs, TRANSPOSE, TransposeAttrs};
 
-/// Padding becomes that of the window behind it, where this is exact: a maximum of floats does not see its own padding.
+/// Padding becomes that of the window behind it, where this is exact. A maximum is not: a window of minus
+/// infinities does not see its own padding, but the finite number that `nn.pad` has put there.
 pub(crate) fn padded(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
-    let is_maximum = cx.passes.calls_any(module, expr, &[&MAX_POOL1D, &MAX_POOL2D, &MAX_POOL3D]);
-    let new = folded(cx.passes, module, expr).filter(|_| !is_maximum)?;
+    if cx.passes.calls_any(module, expr, &MAXIMA) {
+        return None;
+    }
+    let new = folded(cx.passes, module, expr)?;
     same_tensor(module, module.ty(new), module.ty(expr)).then_some(new)
 }
 
