@@ -69,6 +69,7 @@ mod to_a_normal_form;
 mod to_basic_block_normal_form;
 mod to_graph_normal_form;
 mod to_mixed_precision;
+mod type_params;
 mod unroll_loops;
 mod users;
 

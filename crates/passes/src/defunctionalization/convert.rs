@@ -2,15 +2,15 @@
 
 use super::super::build::{ExprKey, args};
 use super::super::copy::{Copy, renamed_pattern};
-use super::super::lambda_lift;
 use super::super::let_list::{LetList, mention};
 use super::super::rewrite::with_children;
+use super::super::{lambda_lift, type_params};
 use super::Stop;
 use super::encode::Encodings;
 use relayc_base::Span;
 use relayc_ir::types::{Ty, TyData};
 use relayc_ir::{Clause, ExprId, ExprKind, Func, FuncId, Global, GlobalId, Module, Operand, VarId};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// How many copies of functions a program may get: one that calls itself with larger types needs more.
 const MAX_COPIES: usize = 1 << 10;
@@ -261,8 +261,7 @@ impl Program {
                 let func = module.funcs[module.globals[global].func].clone();
                 let tys: Vec<Ty> = func.params.iter().filter_map(|&param| declared(module, param)).collect();
                 let formal = module.types.func(&tys, func.ret.unwrap_or(Ty::ERROR));
-                let mut subst = Subst::default();
-                bind_params(module, &func.type_params, vec![(formal, ty)], &mut subst);
+                let subst = found(module, &func.type_params, vec![(formal, ty)]);
                 let copy = self.copy(module, global, &func, subst)?;
                 module.expr(span, ExprKind::Global(copy))
             }
@@ -350,41 +349,20 @@ fn matched(
     args: &[ExprId],
     (ret, call): (Option<Ty>, ExprId),
 ) -> Subst {
-    let mut subst = Subst::default();
     if params.is_empty() {
-        return subst;
+        return Subst::default();
     }
     let mut pairs: Vec<(Ty, Ty)> = ret.into_iter().map(|ret| (ret, instance(module, outer, module.ty(call)))).collect();
     for (&formal, &arg) in formal.iter().zip(args) {
         let actual = instance(module, outer, module.ty(arg));
         pairs.push((formal, actual));
     }
-    bind_params(module, params, pairs, &mut subst);
-    subst
+    found(module, params, pairs)
 }
 
-/// Finds what type parameters are where types are others.
-fn bind_params(module: &Module, params: &[Ty], mut pairs: Vec<(Ty, Ty)>, subst: &mut Subst) {
-    let mut seen: FxHashSet<(Ty, Ty)> = FxHashSet::default();
-    while let Some((formal, actual)) = pairs.pop() {
-        if !module.types.has_param(formal) || !seen.insert((formal, actual)) {
-            continue;
-        }
-        if params.contains(&formal) {
-            subst.entry(formal).or_insert(actual);
-            continue;
-        }
-        // A function with type parameters of its own says nothing.
-        if matches!(module.types.data(actual), TyData::Fn { type_params, .. } if !type_params.is_empty()) {
-            continue;
-        }
-        let (mut formals, mut actuals) = (Vec::new(), Vec::new());
-        module.types.children(formal, &mut formals);
-        module.types.children(actual, &mut actuals);
-        if formals.len() == actuals.len() {
-            pairs.extend(formals.into_iter().zip(actuals));
-        }
-    }
+/// What type parameters are where types are others; of several, the first that is found.
+fn found(module: &Module, params: &[Ty], pairs: Vec<(Ty, Ty)>) -> Subst {
+    type_params::matched(&module.types, params, pairs).into_iter().rev().collect()
 }
 
 /// A new expression with other children, whose type is to be inferred.

@@ -2,6 +2,7 @@
 
 use super::super::build::{ExprKey, args as operands, bind, value_of};
 use super::super::copy::{Copy, renamed_pattern};
+use super::super::type_params::matched;
 use super::super::{PassCx, fold_constants, lambda_lift};
 use super::operators::{compute, matches};
 use super::values::{Closure, ClosureId, Fuel, Heap, Known, Store, Subst, Value, meet};
@@ -11,7 +12,7 @@ use relayc_ir::types::Ty;
 use relayc_ir::{AttrsId, Clause, ExprId, ExprKind, Func, FuncId, GlobalId, Module, OpId, Operand, PatId, VarId};
 use relayc_ops::call::constant;
 use relayc_ops::eval::Outputs;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// How many calls of functions may be evaluated in their places.
@@ -456,25 +457,12 @@ impl<'a> Machine<'a> {
         subst.extend(func.type_params.iter().map(|&param| (param, None)));
         let formal = func.params.iter().map(|&param| declared_ty(module, param));
         let actual = operands(module, expr).into_iter().map(|arg| module.ty(arg));
-        let mut left: Vec<(Ty, Ty)> = formal.zip(actual).filter_map(|(formal, actual)| Some((formal?, actual))).collect();
-        left.extend(func.ret.map(|ret| (ret, module.ty(expr))));
-        let mut seen: FxHashSet<(Ty, Ty)> = FxHashSet::default();
-        while let Some((formal, actual)) = left.pop() {
-            if !module.types.has_param(formal) || !seen.insert((formal, actual)) {
-                continue;
-            }
-            if func.type_params.contains(&formal) {
-                let actual = self.meaning(module, actual).filter(|&ty| !module.types.has_hole(ty) && ty != Ty::ERROR);
-                if let Some(actual) = actual {
-                    subst.insert(formal, Some(actual));
-                }
-                continue;
-            }
-            let (mut formals, mut actuals) = (Vec::new(), Vec::new());
-            module.types.children(formal, &mut formals);
-            module.types.children(actual, &mut actuals);
-            if formals.len() == actuals.len() {
-                left.extend(formals.into_iter().zip(actuals));
+        let mut pairs: Vec<(Ty, Ty)> = formal.zip(actual).filter_map(|(formal, actual)| Some((formal?, actual))).collect();
+        pairs.extend(func.ret.map(|ret| (ret, module.ty(expr))));
+        for (param, actual) in matched(&module.types, &func.type_params, pairs) {
+            let actual = self.meaning(module, actual).filter(|&ty| !module.types.has_hole(ty) && ty != Ty::ERROR);
+            if let Some(actual) = actual {
+                subst.insert(param, Some(actual));
             }
         }
         Rc::new(subst)
