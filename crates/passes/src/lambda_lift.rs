@@ -18,6 +18,7 @@ use super::Pass;
 use super::build::{ExprKey, typed};
 use super::copy::Copy;
 use super::let_list::mention;
+use super::names::Names;
 use super::regions::Regions;
 use relayc_base::Span;
 use relayc_ir::types::{Ty, TyData};
@@ -39,7 +40,7 @@ fn run(module: &mut Module) -> bool {
         return false;
     }
     let mut any = false;
-    let mut names = Names { taken: module.globals.iter().map(|global| global.name.clone()).collect(), n: 0 };
+    let mut names = Names::of_globals(module);
     for global in module.globals.ids().collect::<Vec<_>>() {
         let func = module.globals[global].func;
         if module.funcs[func].is_for_a_compiler() {
@@ -73,24 +74,6 @@ fn children_outside_groups(module: &Module, expr: ExprId, out: &mut Vec<ExprId>)
     }
 }
 
-/// The names of new functions.
-struct Names {
-    taken: FxHashSet<Box<str>>,
-    n: usize,
-}
-
-impl Names {
-    fn fresh(&mut self) -> Box<str> {
-        loop {
-            let name: Box<str> = format!("lifted_name{}", self.n).into();
-            self.n += 1;
-            if self.taken.insert(name.clone()) {
-                return name;
-            }
-        }
-    }
-}
-
 /// Replaces a literal, in place, by the name of a function or by a call of one.
 fn lift(module: &mut Module, regions: &Regions, (literal, func): (ExprId, FuncId), own_name: Option<VarId>, names: &mut Names) {
     let span = module.exprs[literal].span;
@@ -101,7 +84,7 @@ fn lift(module: &mut Module, regions: &Regions, (literal, func): (ExprId, FuncId
     captured.extend(nodes);
     let params: Vec<VarId> = captured.iter().map(|&expr| captured_param(module, expr)).collect();
     let type_params = free_type_params(module, func, &body, &params);
-    let (name, ty) = (names.fresh(), module.ty(literal));
+    let (name, ty) = (names.numbered("lifted_name"), module.ty(literal));
     // The body follows once it can name the new function.
     let global = module.globals.push(Global { name, func, span });
     let is_closed = captured.is_empty() && type_params.is_empty();

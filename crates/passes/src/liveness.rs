@@ -2,9 +2,10 @@
 //!
 //! Rules of TVM: `src/relay/backend/liveness_analysis.h`. A variable lives as long as something that runs later reads it. Behind the
 //! binding of an `if` or a `match` those live that any of its branches needs where it begins. Function literals read the variables
-//! they capture. An `if` or a `match` that is no value of a `let`, which TVM refuses, reads whatever its branches read.
+//! they capture. As in TVM, the variable of a `let` lives in the branches of its value, and what a pattern binds lives before the
+//! `match` too. An `if` or a `match` that is no value of a `let`, which TVM refuses, reads whatever its branches read.
 
-use super::lambda_lift::bound_by;
+use super::lambda_lift;
 use relayc_ir::{ExprId, ExprKind, Module, VarId};
 use rustc_hash::FxHashSet;
 
@@ -103,11 +104,5 @@ fn branches(module: &Module, binding: ExprId) -> Vec<ExprId> {
 
 /// The variables that an expression mentions and does not bind, in the order of the program.
 fn free_vars(module: &Module, expr: ExprId) -> Vec<VarId> {
-    let order = module.post_order(&[expr]);
-    let mut seen: FxHashSet<VarId> = order.iter().flat_map(|&expr| bound_by(module, expr)).collect();
-    let vars = order.iter().filter_map(|&expr| match module.exprs[expr].kind {
-        ExprKind::Var(var) => Some(var),
-        _ => None,
-    });
-    vars.filter(|&var| seen.insert(var)).collect()
+    lambda_lift::free_vars(module, &module.post_order(&[expr]), None).0
 }
