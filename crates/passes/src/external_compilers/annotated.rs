@@ -6,6 +6,7 @@ use super::{begin, end};
 use relayc_base::{Idx, index_type};
 use relayc_ir::{ExprId, ExprKind, Module};
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 
 index_type! {
     /// A part, by the number of the first mark that opened it.
@@ -26,8 +27,8 @@ pub(super) struct Part {
 #[derive(Default)]
 pub(super) struct Parts {
     all: Vec<Part>,
-    /// The part that each was merged into, or itself.
-    into: Vec<PartId>,
+    /// The part that each was merged into, or itself; in a cell, since each way to a root is halved by whoever goes it.
+    into: Vec<Cell<PartId>>,
     of: FxHashMap<ExprId, PartId>,
 }
 
@@ -71,7 +72,7 @@ impl Parts {
         if let Some((_, compiler)) = begin(module, cx, expr) {
             let id = PartId::from_usize(self.all.len());
             self.all.push(Part { compiler, inputs: vec![expr], outputs: vec![] });
-            self.into.push(id);
+            self.into.push(Cell::new(id));
             self.of.insert(expr, id);
             return Ok(());
         }
@@ -112,10 +113,15 @@ impl Parts {
     }
 
     pub(super) fn root(&self, mut part: PartId) -> PartId {
-        while self.into[part.index()] != part {
-            part = self.into[part.index()];
+        loop {
+            let into = self.into[part.index()].get();
+            if into == part {
+                return part;
+            }
+            let next = self.into[into.index()].get();
+            self.into[part.index()].set(next);
+            part = next;
         }
-        part
     }
 
     pub(super) fn part(&self, part: PartId) -> &Part {
@@ -140,6 +146,6 @@ impl Parts {
         });
         part.outputs.retain(|output| !inner.contains(output));
         self.all[to.index()] = part;
-        self.into[from.index()] = to;
+        self.into[from.index()].set(to);
     }
 }

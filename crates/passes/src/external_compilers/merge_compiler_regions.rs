@@ -36,8 +36,17 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
         }
         let body = module.funcs[func].body;
         let parts = Parts::of(module, cx, body).map_err(|why| refused(&PASS, &why))?;
-        let mut merge = Merge { module, cx, regions: &regions, parts, merged: FxHashSet::default(), apart: FxHashMap::default() };
-        merge.run(body);
+        let mut merge = Merge {
+            module,
+            cx,
+            regions: &regions,
+            parts,
+            merged: FxHashSet::default(),
+            apart: FxHashMap::default(),
+            holders: FxHashMap::default(),
+            left: MAX_STEPS,
+        };
+        merge.run(body).ok_or_else(|| refused(&PASS, "too many of its parts depend on each other by way of others"))?;
         let parts = merge.parts;
         inner.extend(module.post_order(&[body]).into_iter().filter(|&expr| {
             let between = begin(module, cx, expr).filter(|(operand, _)| end(module, cx, *operand).is_some());
@@ -50,6 +59,10 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
         end(module, cx, operand).map(|(value, _)| value)
     }))
 }
+
+/// How many dependences of parts by way of others are kept, and how many expressions outside of parts are met in search of them. A chain
+/// of n parts for two compilers in turn has n²/2 such dependences, so these take a few hundred megabytes at most.
+const MAX_STEPS: usize = 1 << 25;
 
 enum Step {
     Visit(ExprId),
@@ -68,10 +81,15 @@ struct Merge<'a> {
     merged: FxHashSet<PartId>,
     /// The parts that a part must not be merged with.
     apart: FxHashMap<PartId, FxHashSet<PartId>>,
+    /// By a part: those that must not be merged with it.
+    holders: FxHashMap<PartId, Vec<PartId>>,
+    /// What is left of [`MAX_STEPS`].
+    left: usize,
 }
 
 impl Merge<'_> {
-    fn run(&mut self, body: ExprId) {
+    /// `None` if that takes too many steps.
+    fn run(&mut self, body: ExprId) -> Option<()> {
         let mut seen = vec![false; self.module.exprs.len()];
         let mut steps = vec![Step::Visit(body)];
         let mut children = Vec::new();
@@ -95,9 +113,10 @@ impl Merge<'_> {
                         steps.extend(before.map(|(value, _)| Step::Visit(value)));
                     }
                 }
-                Step::Merge(expr) => self.merge(expr),
+                Step::Merge(expr) => self.merge(expr)?,
             }
         }
+        Some(())
     }
 
     /// The values that enter the part of an end, and the parts that they come from.
@@ -107,41 +126,49 @@ impl Merge<'_> {
         values.map(|value| (value, self.parts.find(value))).collect()
     }
 
-    fn merge(&mut self, expr: ExprId) {
-        let Some(part) = self.parts.find(expr) else { return };
-        if self.merged.contains(&part) {
-            return;
-        }
+    fn merge(&mut self, expr: ExprId) -> Option<()> {
+        let Some(part) = self.parts.find(expr).filter(|part| !self.merged.contains(part)) else { return Some(()) };
         let (mut direct, mut others): (Vec<(PartId, ExprId)>, _) = (Vec::new(), Vec::new());
+        let mut known = FxHashSet::default();
         for (value, before) in self.inputs(expr) {
             match before {
-                Some(before) if direct.iter().all(|(known, _)| *known != before) => direct.push((before, value)),
+                Some(before) if known.insert(before) => direct.push((before, value)),
                 Some(_) => {}
                 None => others.push(value),
             }
         }
         // What comes by way of an expression in no part comes by way of a third.
-        let mut apart = self.parts_below(others);
-        let related = apart.iter().chain(direct.iter().map(|(before, _)| before));
-        let inherited: Vec<PartId> = related.filter_map(|other| self.apart.get(other)).flatten().copied().collect();
-        apart.extend(inherited);
-        self.apart.entry(part).or_default().extend(apart);
+        let below = self.parts_below(others)?;
+        let related = below.iter().chain(&known).filter_map(|other| self.apart.get(other));
+        let inherited: FxHashSet<PartId> = related.flatten().copied().collect();
+        for other in below.union(&inherited) {
+            self.forbid(part, *other)?;
+        }
         let region = self.region(expr);
         for (before, value) in direct {
             let same = self.parts.part(before).compiler == self.parts.part(part).compiler && self.region(value) == region;
-            let apart = self.apart.entry(part).or_default();
             if !same {
-                apart.insert(before);
-            } else if before != part && !apart.contains(&before) {
+                self.forbid(part, before)?;
+            } else if before != part && !self.apart.get(&part).is_some_and(|apart| apart.contains(&before)) {
                 self.parts.merge(self.module, before, part);
-                for apart in self.apart.values_mut() {
-                    if apart.remove(&before) {
-                        apart.insert(part);
+                for holder in self.holders.remove(&before).unwrap_or_default() {
+                    if self.apart.get_mut(&holder).is_some_and(|apart| apart.remove(&before)) {
+                        self.forbid(holder, part)?;
                     }
                 }
             }
         }
         self.merged.insert(part);
+        Some(())
+    }
+
+    /// Says that a part must not be merged with another one.
+    fn forbid(&mut self, part: PartId, other: PartId) -> Option<()> {
+        if self.apart.entry(part).or_default().insert(other) {
+            self.left = self.left.checked_sub(1)?;
+            self.holders.entry(other).or_default().push(part);
+        }
+        Some(())
     }
 
     /// Where the value that leaves a part is computed.
@@ -150,15 +177,18 @@ impl Merge<'_> {
     }
 
     /// The parts that expressions in no part take values from. A part that no value leaves is none.
-    fn parts_below(&self, mut left: Vec<ExprId>) -> FxHashSet<PartId> {
+    fn parts_below(&mut self, mut left: Vec<ExprId>) -> Option<FxHashSet<PartId>> {
         let (mut found, mut seen) = (FxHashSet::default(), FxHashSet::default());
         while let Some(expr) = left.pop() {
             match self.parts.find(expr).filter(|&part| !self.parts.part(part).outputs.is_empty()) {
                 Some(part) => drop(found.insert(part)),
-                None if seen.insert(expr) => self.module.children(expr, &mut left),
+                None if seen.insert(expr) => {
+                    self.left = self.left.checked_sub(1)?;
+                    self.module.children(expr, &mut left);
+                }
                 None => {}
             }
         }
-        found
+        Some(found)
     }
 }
