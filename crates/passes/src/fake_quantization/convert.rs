@@ -12,17 +12,24 @@ use relayc_ir::{AttrValue, ExprId, ExprKind, Module};
 use relayc_ops::call::project;
 use relayc_ops::declarations::{DEQUANTIZE, QUANTIZE, QuantizeAttrs};
 use relayc_ops::fake_quantization::{IntegerRule, integer_rule, is_converted_alone, optional_integer_rule};
+use std::cell::Cell;
+
+/// How many expressions the regions of a program have in all. Regions may share what they begin with, and each gets a copy of its own: of n
+/// regions along a chain of n operators, the copies would be n²/2.
+const MAX_EXPRS: usize = 1 << 20;
 
 /// The rules that a program asks for.
 pub(super) struct Rules<'a> {
     cx: &'a PassCx<'a>,
+    /// What is left of [`MAX_EXPRS`].
+    left: Cell<usize>,
     optional: Vec<&'a str>,
     excluded: Vec<&'a str>,
 }
 
 impl<'a> Rules<'a> {
     pub(super) fn of(cx: &'a PassCx<'a>) -> Rules<'a> {
-        Rules { cx, optional: cx.args.words("optional_qnn_ops"), excluded: cx.args.words("excluded") }
+        Rules { cx, left: Cell::new(MAX_EXPRS), optional: cx.args.words("optional_qnn_ops"), excluded: cx.args.words("excluded") }
     }
 
     fn find(&self, name: &str) -> Option<IntegerRule> {
@@ -40,7 +47,7 @@ pub(super) fn quantized(module: &mut Module, rules: &Rules, expr: ExprId) -> Res
     let (true, Some(dtype), &[last, ..]) = (rules.cx.calls(module, expr, &QUANTIZE), dtype(module, expr), &operands[..]) else {
         return Ok(None);
     };
-    let Some(order) = dataflow(module, rules.cx, &[last], parts) else { return Ok(None) };
+    let Some(order) = dataflow(module, rules, &[last], parts)? else { return Ok(None) };
     let mut region = region(module, rules, Some(affine_type(module, expr, dtype)), Some(last));
     for &expr in &order {
         rewrite(&mut region, rules, expr)?;
@@ -58,7 +65,7 @@ pub(super) fn quantized(module: &mut Module, rules: &Rules, expr: ExprId) -> Res
 pub(super) fn alone(module: &mut Module, rules: &Rules, expr: ExprId) -> Result<Option<ExprId>, String> {
     let Some(def) = rules.cx.called(module, expr).filter(|def| is_converted_alone(def.name)) else { return Ok(None) };
     let (Some(_), Some(float)) = (rules.find(def.name), dtype(module, expr)) else { return Ok(None) };
-    let Some(order) = dataflow(module, rules.cx, &args(module, expr), fields) else { return Ok(None) };
+    let Some(order) = dataflow(module, rules, &args(module, expr), fields)? else { return Ok(None) };
     let others = order.iter().filter(|&&expr| !rules.cx.calls(module, expr, &DEQUANTIZE));
     if let Some(other) = others.filter_map(|&expr| rules.cx.called(module, expr)).next() {
         return Err(format!("an operand of `{}` is the result of `{}`, not of `{}`", def.name, other.name, DEQUANTIZE.name));
@@ -72,15 +79,23 @@ pub(super) fn alone(module: &mut Module, rules: &Rules, expr: ExprId) -> Result<
     region.build.with(&DEQUANTIZE, &[of.expr, of.ty.scale, of.ty.zero_point], &set).map(Some)
 }
 
-/// The expressions under some of them, operands before users. `None` if one is no dataflow, or nothing is dequantized.
-fn dataflow(module: &Module, cx: &PassCx, from: &[ExprId], parts: fn(&Module, ExprId, &mut Vec<ExprId>)) -> Option<Vec<ExprId>> {
+/// The operands of an expression, as far as a region goes.
+type Parts = fn(&Module, ExprId, &mut Vec<ExprId>);
+
+/// The expressions under some of them, operands before users. `None` if one is no dataflow, or nothing is dequantized. Errors: there were
+/// [`MAX_EXPRS`] before.
+fn dataflow(module: &Module, rules: &Rules, from: &[ExprId], parts: Parts) -> Result<Option<Vec<ExprId>>, String> {
+    if rules.left.get() == 0 {
+        return Err("the regions share too much to be converted each by itself".to_owned());
+    }
     let is_dataflow = |&expr: &ExprId| match module.exprs[expr].kind {
-        ExprKind::Call { .. } => cx.called(module, expr).is_some(),
+        ExprKind::Call { .. } => rules.cx.called(module, expr).is_some(),
         kind => matches!(kind, ExprKind::Tuple(_) | ExprKind::Proj { .. } | ExprKind::Const(_)),
     };
     let order = module.post_order_by(from, parts);
-    let any = order.iter().any(|&expr| cx.calls(module, expr, &DEQUANTIZE));
-    (any && order.iter().all(is_dataflow)).then_some(order)
+    rules.left.set(rules.left.get().saturating_sub(order.len()));
+    let any = order.iter().any(|&expr| rules.cx.calls(module, expr, &DEQUANTIZE));
+    Ok((any && order.iter().all(is_dataflow)).then_some(order))
 }
 
 /// The operands of an expression of a region, which ends at dequantizations.
