@@ -89,7 +89,8 @@ fn key(module: &Module, cx: &PassCx, regions: &Regions, same: &[Option<ExprId>],
         ExprKind::Call { .. } => {
             let op = module.called_op(expr)?;
             let def = cx.ops.def(op);
-            (!def.internal && !def.random).then(|| Key::Call(regions.region(expr), op, operands(), hash(module.call_attrs(expr))))
+            (!def.internal && !def.random)
+                .then(|| Key::Call(regions.region(expr), op, operands(), attrs_hash(module.call_attrs(expr))))
         }
         _ => None,
     }
@@ -119,7 +120,7 @@ pub(crate) fn same_attrs(module: &Module, a: ExprId, b: ExprId) -> bool {
 }
 
 /// One number for attributes that are identical.
-fn hash(attrs: &[AttrValue]) -> u64 {
+pub(crate) fn attrs_hash(attrs: &[AttrValue]) -> u64 {
     let mut hasher = FxHasher::default();
     let mut work: Vec<&AttrValue> = attrs.iter().collect();
     while let Some(value) = work.pop() {

@@ -2,20 +2,39 @@
 
 use super::{Combine, Combined, Place, total};
 use crate::build::{attr, changed_attrs, dtype, shape, str_attr};
+use crate::eliminate_common_subexpr::attrs_hash;
 use relayc_ir::types::DType;
 use relayc_ir::{AttrValue, ExprId};
 use relayc_ops::OpDef;
 use relayc_ops::declarations::{
     BATCH_MATMUL, BatchMatmulAttrs, CONCATENATE, CONV2D, Conv2dAttrs, DENSE, EXPAND_DIMS, REPEAT, STACK,
 };
+use std::hash::{Hash, Hasher};
+
+/// What calls have in common that can be one: some attributes, some dimensions of the second operand, and its dtype.
+#[derive(PartialEq)]
+pub(super) struct Alike {
+    attrs: Vec<AttrValue>,
+    dims: Vec<i64>,
+    dtype: DType,
+}
+
+impl Hash for Alike {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (attrs_hash(&self.attrs), &self.dims, self.dtype).hash(hasher);
+    }
+}
+
+/// Attributes of operators that are combined hold no NaN, which alone is unlike itself.
+impl Eq for Alike {}
 
 /// An operator to combine.
 pub(super) struct Kind {
     pub(super) def: &'static OpDef,
     /// Whether a call may be combined at all.
     pub(super) supports: fn(&Combine, ExprId) -> bool,
-    /// Whether two calls with one first operand can be one.
-    pub(super) fits: fn(&Combine, ExprId, ExprId) -> bool,
+    /// What calls with one first operand have in common that can be one. `None`: it is not known.
+    pub(super) alike: fn(&Combine, ExprId) -> Option<Alike>,
     /// The one for all of these.
     pub(super) combined: fn(&mut Combine, &[ExprId]) -> Option<Combined>,
     /// The operand that is those of the branches, for an operator behind the combined value.
@@ -27,7 +46,7 @@ pub(super) struct Kind {
 pub(super) const CONV2D_KIND: Kind = Kind {
     def: &CONV2D,
     supports: |cx, call| Conv2dAttrs::read(cx.module.call_attrs(call)).groups == 1,
-    fits: conv2d_fits,
+    alike: conv2d_alike,
     combined: conv2d_combined,
     argument: with_all_channels,
     cuts_all_axes: false,
@@ -36,17 +55,14 @@ pub(super) const CONV2D_KIND: Kind = Kind {
 pub(super) const DENSE_TO_BATCH_KIND: Kind = Kind {
     def: &DENSE,
     supports: |_, _| true,
-    fits: |cx, a, b| cx.same_out_dtype(a, b) && cx.weight(a).is_some() && cx.weight(a) == cx.weight(b),
+    alike: |cx, call| cx.alike(call, &["out_dtype"], |shape| Some(shape.to_vec())),
     combined: dense_to_batch_combined,
     argument: stacked,
     cuts_all_axes: true,
 };
 
 pub(super) const DENSE_KIND: Kind = Kind {
-    fits: |cx, a, b| {
-        let last = |call| cx.weight(call).map(|(shape, dtype)| (shape.last().copied(), dtype));
-        cx.same_out_dtype(a, b) && last(a).is_some() && last(a) == last(b)
-    },
+    alike: |cx, call| cx.alike(call, &["out_dtype"], |shape| Some(shape.last().copied().into_iter().collect())),
     combined: dense_combined,
     argument: repeated,
     ..DENSE_TO_BATCH_KIND
@@ -58,10 +74,7 @@ pub(super) const BATCH_MATMUL_KIND: Kind = Kind {
         let BatchMatmulAttrs { transpose_a, transpose_b, .. } = BatchMatmulAttrs::read(cx.module.call_attrs(call));
         !transpose_a && transpose_b
     },
-    fits: |cx, a, b| {
-        let first = |call| cx.weight(call).map(|(shape, dtype)| (shape.first().copied(), dtype));
-        cx.same_out_dtype(a, b) && first(a).is_some() && first(a) == first(b)
-    },
+    alike: |cx, call| cx.alike(call, &["out_dtype"], |shape| Some(shape.first().copied().into_iter().collect())),
     combined: batch_matmul_combined,
     argument: |cx, combined, args| cx.is_last(combined).then(|| cx.call_of_tuple(&CONCATENATE, args, -1))?,
     cuts_all_axes: true,
@@ -83,13 +96,11 @@ impl Combine<'_> {
         calls.iter().map(|&call| self.weight(call)?.0.get(axis).copied()).collect()
     }
 
-    fn same_attr(&self, a: ExprId, b: ExprId, name: &str) -> bool {
-        let of = |call| attr(self.cx, self.module, call, name);
-        of(a) == of(b)
-    }
-
-    fn same_out_dtype(&self, a: ExprId, b: ExprId) -> bool {
-        self.same_attr(a, b, "out_dtype")
+    /// These attributes, and what a function takes of the shape of the second operand.
+    fn alike(&self, call: ExprId, attrs: &[&str], dims: impl Fn(&[i64]) -> Option<Vec<i64>>) -> Option<Alike> {
+        let (shape, dtype) = self.weight(call)?;
+        let attrs = attrs.iter().filter_map(|name| attr(self.cx, self.module, call, name).cloned()).collect();
+        Some(Alike { attrs, dims: dims(&shape)?, dtype })
     }
 
     /// Whether the branches lie along the last axis.
@@ -105,14 +116,14 @@ fn axis_of(cx: &Combine, call: ExprId, layout: &str, name: char) -> Option<usize
 }
 
 /// As in TVM, the sizes of kernels are compared, and not what `kernel_size` says of them.
-fn conv2d_fits(cx: &Combine, a: ExprId, b: ExprId) -> bool {
+fn conv2d_alike(cx: &Combine, call: ExprId) -> Option<Alike> {
     const SAME: [&str; 7] = ["strides", "padding", "dilation", "data_layout", "kernel_layout", "out_layout", "out_dtype"];
-    let kernel = |call: ExprId| -> Option<(Vec<i64>, DType)> {
-        let (mut shape, dtype) = cx.weight(call)?;
-        *shape.get_mut(axis_of(cx, call, "kernel_layout", 'O')?)? = 0;
-        Some((shape, dtype))
-    };
-    SAME.iter().all(|name| cx.same_attr(a, b, name)) && kernel(a).is_some() && kernel(a) == kernel(b)
+    let outputs = axis_of(cx, call, "kernel_layout", 'O')?;
+    cx.alike(call, &SAME, |shape| {
+        let mut shape = shape.to_vec();
+        *shape.get_mut(outputs)? = 0;
+        Some(shape)
+    })
 }
 
 fn conv2d_combined(cx: &mut Combine, calls: &[ExprId]) -> Option<Combined> {

@@ -21,10 +21,11 @@ mod scopes;
 
 use super::build::{ExprKey, args, dims, dtype, project, tuple};
 use super::eliminate_common_subexpr::same_attrs;
+use super::regions::RegionId;
 use super::rewrite::substitute;
 use super::step::{ArgKind, Param};
 use super::{Pass, PassCx};
-use kinds::Kind;
+use kinds::{Alike, Kind};
 use relayc_base::{Idx, Span, usize_of};
 use relayc_ir::types::Dim;
 use relayc_ir::{AttrValue, ExprId, ExprKind, Module};
@@ -187,18 +188,17 @@ impl Combine<'_> {
         roots.into_iter().flat_map(|(_, calls)| self.fitting(&calls, &callers)).collect()
     }
 
-    /// The branches that begin with these calls, by what fits the first of a group.
+    /// The branches that begin with these calls, by what they have in common.
     fn fitting(&self, calls: &[ExprId], callers: &FxHashMap<ExprKey, Vec<ExprId>>) -> Vec<Vec<Branch>> {
         let mut groups: Vec<Vec<Branch>> = Vec::new();
+        let mut by: FxHashMap<(RegionId, Alike), usize> = FxHashMap::default();
         for &call in calls {
-            let branch = self.branch(call, callers);
-            let home = self.scopes.home(call);
-            let fits =
-                |group: &&mut Vec<Branch>| self.scopes.home(group[0][0]) == home && (self.kind.fits)(self, call, group[0][0]);
-            match groups.iter_mut().find(fits) {
-                Some(group) => group.push(branch),
-                None => groups.push(vec![branch]),
+            let Some(alike) = (self.kind.alike)(self, call) else { continue };
+            let at = *by.entry((self.scopes.home(call), alike)).or_insert(groups.len());
+            if at == groups.len() {
+                groups.push(vec![]);
             }
+            groups[at].push(self.branch(call, callers));
         }
         groups
     }
@@ -224,7 +224,8 @@ impl Combine<'_> {
         let mut calls = level(0);
         self.span = self.module.exprs[calls[0]].span;
         let mut operands: Vec<ExprId> = calls.iter().map(|&call| self.operand(call, 1)).collect();
-        if !self.scopes.may_read(&calls, &operands) {
+        let mut together = self.scopes.together(&calls)?;
+        if !self.scopes.may_read(together, &operands) {
             return None;
         }
         let combined = (self.kind.combined)(self, &calls)?;
@@ -233,10 +234,12 @@ impl Combine<'_> {
         for depth in 1..depth {
             let next = level(depth);
             let Some((deeper, read)) = self.following(&combined, &calls, &next) else { break };
-            if !self.scopes.may_read(&next, &operands) {
+            let Some(region) = self.scopes.together(&next).filter(|&region| self.scopes.may_read(region, &read)) else { break };
+            // What was read before can be read here too, unless it is another region.
+            if region != together && !self.scopes.may_read(region, &operands) {
                 break;
             }
-            (combined, calls) = (deeper, next);
+            (combined, calls, together) = (deeper, next, region);
             operands.extend(read);
         }
         operands.push(self.operand(branches[0][0], 0));
@@ -258,7 +261,7 @@ impl Combine<'_> {
         });
         let read: Vec<ExprId> =
             operands.iter().flat_map(|of| of.iter().enumerate().filter(|(at, _)| *at != parent).map(|(_, &arg)| arg)).collect();
-        if !alike || !self.scopes.may_read(calls, &read) {
+        if !alike {
             return None;
         }
         let mut args = Vec::with_capacity(operands[0].len());

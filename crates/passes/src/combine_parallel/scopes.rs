@@ -50,14 +50,17 @@ impl Scopes {
         self.regions.home(self.regions.region(expr))
     }
 
-    /// Whether these calls may be computed together, where the first of them is, if they read these operands: there the operands have all
-    /// their variables, no effects, and no branch computes what another one needs.
-    pub(super) fn may_read(&self, calls: &[ExprId], operands: &[ExprId]) -> bool {
-        let together = calls.iter().map(|&call| self.regions.region(call)).reduce(|a, b| self.regions.common(a, b));
-        let together = together.unwrap_or(OUTERMOST);
-        let is_around = |need: RegionId| self.regions.common(need, together) == need;
-        calls.iter().all(|&call| self.home(call) == self.regions.home(together))
-            && operands.iter().all(|&operand| is_around(self.needs[operand.index()]) && self.pure.is(operand))
+    /// The region in which these calls may be computed together: where the first of them is, so that no branch computes what another one
+    /// needs. `None` if they are in different ones.
+    pub(super) fn together(&self, calls: &[ExprId]) -> Option<RegionId> {
+        let region = calls.iter().map(|&call| self.regions.region(call)).reduce(|a, b| self.regions.common(a, b))?;
+        calls.iter().all(|&call| self.home(call) == self.regions.home(region)).then_some(region)
+    }
+
+    /// Whether operands have all their variables in a region, and no effects.
+    pub(super) fn may_read(&self, region: RegionId, operands: &[ExprId]) -> bool {
+        let is_around = |need: RegionId| self.regions.common(need, region) == need;
+        operands.iter().all(|&operand| is_around(self.needs[operand.index()]) && self.pure.is(operand))
     }
 }
 
