@@ -163,3 +163,46 @@ fn calls_of_a_long_function() {
     let calls = bound(MANY, "%f(%x)", "%f(#)").replace("%v", "%w");
     through_all_passes(main("", VECTOR, &format!("let %f = fn (%a: Tensor[(2), float32]) {{\n{body}\n}};\n{calls}")));
 }
+
+/// Operators of one operand: all unlike, and alike with much behind each.
+#[test]
+fn branches_to_combine() {
+    let conv = |at: usize| format!("nn.conv2d(%x, %w, padding=[0, 0, 0, {at}], kernel_size=[1, 1], channels=1)");
+    let params = "%x: Tensor[(1, 1, 1, 1), float32], %w: Tensor[(1, 1, 1, 1), float32]";
+    through_all_passes(main("", params, &list(MANY, conv)));
+    const N: usize = 20;
+    let deep = MANY / N;
+    let line = |at: usize| match at / N {
+        0 => format!("%{at} = nn.conv2d(%x, %w, kernel_size=[1, 1], channels=1);"),
+        _ => format!("%{at} = add(%{}, %x);", at - N),
+    };
+    through_all_passes(main(
+        "",
+        params,
+        &format!("{}{}", lines(N * deep, line), list(N, |at| format!("%{}", N * (deep - 1) + at))),
+    ));
+}
+
+/// Parts for compilers in a row: each for another one than the part before, and all for one.
+#[test]
+fn parts_for_compilers() {
+    for compilers in [["a", "b"], ["a", "a"]] {
+        let part = |at: usize| {
+            let attrs = format!("compiler=\"{}\", attrs_type_key=\"relay.attrs.CompilerAttrs\"", compilers[at % 2]);
+            let before = if at == 0 { "%x".to_owned() } else { format!("%{}", 2 * at - 1) };
+            let begin = format!("%{} = nn.relu(annotation.compiler_begin({before}, {attrs}));", 2 * at);
+            format!("{begin} %{} = annotation.compiler_end(%{}, {attrs});", 2 * at + 1, 2 * at)
+        };
+        through_all_passes(main("", VECTOR, &format!("{}%{}", lines(MANY, part), 2 * MANY - 1)));
+    }
+}
+
+/// Each quantization has a region that begins with all that the one before has.
+#[test]
+fn quantized_regions() {
+    let chain = shared(MANY, "qnn.dequantize(%x, 1f, 0, out_dtype=\"float32\")", "add(#, #)");
+    let (chain, last) = chain.rsplit_once('\n').expect("lines");
+    let all = list(MANY, |at| format!("qnn.quantize(%{at}, 1f, 0, out_dtype=\"int8\")"));
+    through_all_passes(main("", "%x: Tensor[(2), int8]", &format!("{chain}\n{all}")));
+    through_all_passes(main("", "%x: Tensor[(2), int8]", &format!("{chain}\nqnn.quantize({last}, 1f, 0, out_dtype=\"int8\")")));
+}
