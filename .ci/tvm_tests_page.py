@@ -27,7 +27,7 @@ NEEDS = [
     ("a GPU, or another processor", r"Support for (a GPU|ARM)|AMDGPU|GPU"),
     ("microcontrollers", r"CMSIS|MicroTVM|tvm\.micro|testing\.aot|AOT_DEFAULT_RUNNER|AOTTest|Pool|generate_ref_data"),
     ("tuning", r"autotvm|auto_scheduler|meta_schedule|collage|partition_for_testing"),
-    ("TE, TIR or TOPI", r"\bte\.|topi|tir|script|prim_func|\bT\.|[Ll]ower"),
+    ("TE, TIR or TOPI", r"\bte\.|topi|tir|script|prim_func|function_metadata|\bT\.|[Ll]ower"),
     ("RPC", r"rpc"),
     ("something else", r""),
 ]
