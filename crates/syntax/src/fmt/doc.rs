@@ -13,8 +13,6 @@
 
 use super::comments::{is_line_comment, reindented};
 
-pub(crate) const WIDTH: u32 = 100;
-
 /// The indentation of each level.
 const STEP: u32 = 2;
 
@@ -63,6 +61,8 @@ pub(crate) struct Line {
 
 pub(crate) struct Doc<'s> {
     source: &'s str,
+    /// The longest line, where one can end, in characters.
+    max_width: u32,
     items: Vec<Item>,
     depth: u32,
     out: String,
@@ -89,9 +89,19 @@ struct Measured {
 }
 
 impl<'s> Doc<'s> {
-    pub(crate) fn new(source: &'s str) -> Doc<'s> {
-        let out = String::with_capacity(source.len() + source.len() / 8);
-        Doc { source, items: vec![], depth: 0, out, indent: 0, column: 0, pending_indent: None, line_indent: 0, code_indent: 0 }
+    pub(crate) fn new(source: &'s str, max_width: u32) -> Doc<'s> {
+        Doc {
+            source,
+            max_width,
+            items: vec![],
+            depth: 0,
+            out: String::with_capacity(source.len() + source.len() / 8),
+            indent: 0,
+            column: 0,
+            pending_indent: None,
+            line_indent: 0,
+            code_indent: 0,
+        }
     }
 
     pub(crate) fn push(&mut self, item: Item) {
@@ -207,7 +217,7 @@ impl<'s> Doc<'s> {
         let close = measured.close[open] as usize;
         let width = measured.before[close] - measured.before[open];
         let column = self.pending_indent.unwrap_or(self.column);
-        !measured.must_break[open] && column.saturating_add(width).saturating_add(measured.tail[close]) <= WIDTH
+        !measured.must_break[open] && column.saturating_add(width).saturating_add(measured.tail[close]) <= self.max_width
     }
 
     fn end_line(&mut self, line: Line) {
@@ -296,7 +306,7 @@ mod tests {
     }
 
     fn print(items: &[Item]) -> String {
-        let mut doc = Doc::new("");
+        let mut doc = Doc::new("", 100);
         items.iter().for_each(|&item| doc.push(item));
         doc.finish()
     }

@@ -28,53 +28,79 @@ use relayc_base::{FileId, Span};
 use std::sync::Arc;
 use verify::Text;
 
-/// Formats a text. Errors: all its syntax errors; E0105 if it is of an older TVM or not all Relay; E0801 if the result is too
-/// long for a source text; E0901 if it would not be the same program.
-pub fn format(file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
-    let (plain, aimed) = layout(file, source)?;
-    // Carets are where they should be only if they stay there.
-    let settled = |aimed: &String| layout(file, aimed).is_ok_and(|(plain, again)| again.as_ref().unwrap_or(&plain) == aimed);
-    if let Some(aimed) = aimed.filter(settled) {
-        return Ok(aimed);
-    }
-    // Those that were under no tokens may be under some now, which they would follow the next time.
-    let by_chance = if plain.contains('^') { layout(file, &plain).ok().and_then(|(_, aimed)| aimed) } else { None };
-    Ok(by_chance.filter(settled).unwrap_or(plain))
+/// The choices that a project has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Style {
+    /// The longest line, in characters, where the text allows it.
+    pub width: u32,
 }
 
-/// The formatted text, and its variant with realigned caret annotations, if that differs.
-fn layout(file: FileId, source: &str) -> Result<(String, Option<String>), Vec<Diagnostic>> {
-    let lexed = lexer::lex(file, source);
-    let ast = read(file, source.into(), &lexed)?;
-    is_covered(file, source, &lexed)?;
-    if let Some(report) = upgrade::first_old_form(&ast) {
-        return Err(vec![report]);
+impl Default for Style {
+    fn default() -> Style {
+        Style { width: 100 }
     }
-    let bug = |at: u32| vec![errors::would_change(Span { file, start: at, end: at })];
-    let formatted = write::write(&ast, &lexed.tokens, &lexed.comments).map_err(|lost| bug(lost.0))?;
-    if formatted.len() > lexer::MAX_SOURCE {
-        return Err(vec![errors::too_large(Span { file, start: 0, end: 0 }, lexer::MAX_SOURCE)]);
+}
+
+/// Formats a text in the usual style, as [`Style::format`] does.
+pub fn format(file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
+    Style::default().format(file, source)
+}
+
+/// As [`format`], for a text of any TVM, as [`Style::upgrade`] does.
+pub fn upgrade(file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
+    Style::default().upgrade(file, source)
+}
+
+impl Style {
+    /// Formats a text. Errors: all its syntax errors; E0105 if it is of an older TVM or not all Relay; E0801 if the result is too
+    /// long for a source text; E0901 if it would not be the same program.
+    pub fn format(self, file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
+        let (plain, aimed) = self.layout(file, source)?;
+        // Carets are where they should be only if they stay there.
+        let settled =
+            |aimed: &String| self.layout(file, aimed).is_ok_and(|(plain, again)| again.as_ref().unwrap_or(&plain) == aimed);
+        if let Some(aimed) = aimed.filter(settled) {
+            return Ok(aimed);
+        }
+        // Those that were under no tokens may be under some now, which they would follow the next time.
+        let by_chance = if plain.contains('^') { self.layout(file, &plain).ok().and_then(|(_, aimed)| aimed) } else { None };
+        Ok(by_chance.filter(settled).unwrap_or(plain))
     }
-    let again = lexer::lex(verify::FORMATTED, &formatted);
-    let new_ast = read(verify::FORMATTED, formatted.as_str().into(), &again).map_err(|_| bug(0))?;
-    match verify::difference(&Text { lexed: &lexed, ast: &ast }, &Text { lexed: &again, ast: &new_ast }) {
-        Some(at) => Err(bug(at)),
-        None => {
-            let aimed = caret::realign(source, &lexed, &formatted, &again);
-            Ok((formatted, aimed))
+
+    /// The formatted text, and its variant with realigned caret annotations, if that differs.
+    fn layout(self, file: FileId, source: &str) -> Result<(String, Option<String>), Vec<Diagnostic>> {
+        let lexed = lexer::lex(file, source);
+        let ast = read(file, source.into(), &lexed)?;
+        is_covered(file, source, &lexed)?;
+        if let Some(report) = upgrade::first_old_form(&ast) {
+            return Err(vec![report]);
+        }
+        let bug = |at: u32| vec![errors::would_change(Span { file, start: at, end: at })];
+        let formatted = write::write(&ast, &lexed.tokens, &lexed.comments, self.width).map_err(|lost| bug(lost.0))?;
+        if formatted.len() > lexer::MAX_SOURCE {
+            return Err(vec![errors::too_large(Span { file, start: 0, end: 0 }, lexer::MAX_SOURCE)]);
+        }
+        let again = lexer::lex(verify::FORMATTED, &formatted);
+        let new_ast = read(verify::FORMATTED, formatted.as_str().into(), &again).map_err(|_| bug(0))?;
+        match verify::difference(&Text { lexed: &lexed, ast: &ast }, &Text { lexed: &again, ast: &new_ast }) {
+            Some(at) => Err(bug(at)),
+            None => {
+                let aimed = caret::realign(source, &lexed, &formatted, &again);
+                Ok((formatted, aimed))
+            }
         }
     }
-}
 
-/// Formats a text of any TVM as one of today's; `upgrade.rs` describes the rewriting of older forms. Errors: as [`format`].
-pub fn upgrade(file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
-    let start = Span { file, start: 0, end: 0 };
-    let text = upgrade::todays(file, source)?;
-    // What is wrong now is not in the file that the user has.
-    format(file, &text).map_err(|reports| {
-        let is_bug = reports.iter().any(|report| report.code != codes::E0801);
-        vec![if is_bug { errors::would_change(start) } else { errors::too_large(start, lexer::MAX_SOURCE) }]
-    })
+    /// Formats a text of any TVM as one of today's; `upgrade.rs` describes the rewriting of older forms. Errors: as [`Style::format`].
+    pub fn upgrade(self, file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
+        let start = Span { file, start: 0, end: 0 };
+        let text = upgrade::todays(file, source)?;
+        // What is wrong now is not in the file that the user has.
+        self.format(file, &text).map_err(|reports| {
+            let is_bug = reports.iter().any(|report| report.code != codes::E0801);
+            vec![if is_bug { errors::would_change(start) } else { errors::too_large(start, lexer::MAX_SOURCE) }]
+        })
+    }
 }
 
 /// Parses a text: its tree or its errors. A text of comments only has a tree too.

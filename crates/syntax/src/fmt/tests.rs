@@ -87,3 +87,16 @@ fn all_errors_are_reported() {
     assert_eq!(errors.len(), 2, "{errors:?}");
     assert!(errors.iter().all(Diagnostic::is_error));
 }
+
+#[test]
+fn a_width_is_kept_where_the_text_allows_it() {
+    let text = "def @f(%a: Tensor[(2, 3), float32], %b: Tensor[(2, 3), float32]) { add(multiply(%a, %b), multiply(%b, %a)) }\n";
+    for width in [20, 30, 60, 200] {
+        let style = Style { width };
+        let once = style.format(FileId(0), text).unwrap_or_else(|errors| panic!("{errors:?}"));
+        assert_eq!(style.format(FileId(0), &once).as_ref(), Ok(&once), "formatted twice");
+        let longest = once.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        assert!(width < 60 || longest <= width as usize, "{once}");
+    }
+    assert_eq!(Style { width: 200 }.format(FileId(0), text).map(|text| text.lines().count()), Ok(3));
+}

@@ -15,13 +15,13 @@ use relayc_base::Span;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Lost(pub u32);
 
-pub(crate) fn write(ast: &Ast, tokens: &[Token], comments: &[Span]) -> Result<String, Lost> {
+pub(crate) fn write(ast: &Ast, tokens: &[Token], comments: &[Span], max_width: u32) -> Result<String, Lost> {
     let source: &str = &ast.source;
     let writer = Writer {
         source,
         tokens,
         comments,
-        doc: Doc::new(source),
+        doc: Doc::new(source, max_width),
         before: Before::Start,
         space: false,
         code_end: 0,
