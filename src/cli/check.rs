@@ -1,5 +1,6 @@
 //! `relayc check`: parses, resolves, infers and lints; reports every error, and with `--fix` applies certain fixes.
 
+use super::projects::Projects;
 use super::{Console, Reading, Setting, exit};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_driver::lint::{Level, Levels};
@@ -14,15 +15,8 @@ pub(crate) struct Args {
     reading: Reading,
     #[command(flatten)]
     setting: Setting,
-    /// Do not report this: a lint's code or name, `warnings` or `all`.
-    #[arg(short = 'A', long = "allow", value_name = "LINT")]
-    allow: Vec<String>,
-    /// Report this as a warning.
-    #[arg(short = 'W', long = "warn", value_name = "LINT")]
-    warn: Vec<String>,
-    /// Report this as an error: `-D warnings` for every warning. One lint beats a group; of equals -D beats -W, and -W beats -A.
-    #[arg(short = 'D', long = "deny", value_name = "LINT")]
-    deny: Vec<String>,
+    #[command(flatten)]
+    lints: Lints,
     /// Apply fixes that are certain to the files; print the fixed text of standard input.
     #[arg(long)]
     fix: bool,
@@ -31,17 +25,32 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
 }
 
+/// The levels of lints, above those of `relayc.toml`.
+#[derive(clap::Args)]
+pub(crate) struct Lints {
+    /// Do not report this: a lint's code or name, `warnings` or `all`.
+    #[arg(short = 'A', long = "allow", value_name = "LINT")]
+    allow: Vec<String>,
+    /// Report this as a warning.
+    #[arg(short = 'W', long = "warn", value_name = "LINT")]
+    warn: Vec<String>,
+    /// Report this as an error: `-D warnings` for every warning. One lint beats a group, also one of
+    /// relayc.toml; of equals -D beats -W, and -W beats -A.
+    #[arg(short = 'D', long = "deny", value_name = "LINT")]
+    deny: Vec<String>,
+}
+
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
-    let levels = match levels(args) {
-        Ok(levels) => levels,
-        Err(message) => {
-            console.words(&message);
-            return exit::USAGE;
-        }
-    };
-    let how = ReadOptions { levels, ..args.setting.how(&args.reading) };
+    if let Err(message) = args.lints.set(&mut Levels::default()) {
+        console.words(&message);
+        return exit::USAGE;
+    }
+    let otherwise = args.setting.how(&args.reading);
+    let mut projects = Projects::new(console);
     let mut code = exit::FINE;
     for path in &args.files {
+        // The flags were understood above.
+        let how = projects.how(path, &otherwise, |levels| drop(args.lints.set(levels)));
         let mut program = driver::check_file(path, Phase::Lint, &how);
         if args.fix {
             program = match fix_file(console, path, program, &how) {
@@ -59,23 +68,24 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
         console.summary(&program.diagnostics, &name);
         code = code.max(exit::of(&program.diagnostics));
     }
-    code
+    code.max(projects.code)
 }
 
-/// The levels from the flags. Errors: an invalid flag, in words.
-fn levels(args: &Args) -> Result<Levels, String> {
-    let mut levels = Levels::default();
-    for (flag, which, level) in
-        [("-A", &args.allow, Level::Allow), ("-W", &args.warn, Level::Warn), ("-D", &args.deny, Level::Deny)]
-    {
-        for name in which {
-            levels.set(name, level).map_err(|near| {
-                let hint = near.map_or("`relayc explain` lists their codes".to_owned(), |near| format!("there is `{near}`"));
-                format!("error: {flag} {name}: there is no lint `{name}`: {hint}\n")
-            })?;
+impl Lints {
+    /// Sets the levels of the flags. Errors: an invalid flag, in words.
+    pub(crate) fn set(&self, levels: &mut Levels) -> Result<(), String> {
+        for (flag, which, level) in
+            [("-A", &self.allow, Level::Allow), ("-W", &self.warn, Level::Warn), ("-D", &self.deny, Level::Deny)]
+        {
+            for name in which {
+                levels.set(name, level).map_err(|near| {
+                    let hint = near.map_or("`relayc explain` lists their codes".to_owned(), |near| format!("there is `{near}`"));
+                    format!("error: {flag} {name}: there is no lint `{name}`: {hint}\n")
+                })?;
+            }
         }
+        Ok(())
     }
-    Ok(levels)
 }
 
 /// Fixes a file in place. If it cannot be written, it stays as it was.

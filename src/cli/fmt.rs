@@ -1,10 +1,11 @@
 //! `relayc fmt`: formats programs in the canonical layout, with their comments.
 
+use super::projects::Projects;
 use super::{Console, Format, exit};
 use relayc_base::diag::Diagnostic;
 use relayc_base::{Sources, diff};
 use relayc_driver as driver;
-use relayc_syntax::fmt;
+use relayc_syntax::fmt::Style;
 use relayc_sys as sys;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -28,9 +29,15 @@ pub(crate) struct Args {
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let mut code = exit::FINE;
+    let mut projects = Projects::new(console);
     for path in &args.files {
+        let project = projects.of(path);
+        // A file is not written in a style that was not understood.
+        if project.has_errors() {
+            continue;
+        }
         let mut sources = Sources::new();
-        code = code.max(match file(console, args, path, &mut sources) {
+        code = code.max(match file(console, args, path, project.style, &mut sources) {
             Ok(code) => code,
             Err(diagnostics) => {
                 console.diagnostics(&diagnostics, &sources);
@@ -38,14 +45,13 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
             }
         });
     }
-    code
+    code.max(projects.code)
 }
 
-fn file(console: &Console, args: &Args, path: &Path, sources: &mut Sources) -> Result<u8, Vec<Diagnostic>> {
+fn file(console: &Console, args: &Args, path: &Path, style: Style, sources: &mut Sources) -> Result<u8, Vec<Diagnostic>> {
     let id = driver::read_source(path, sources)?;
     let Some(source) = sources.file(id) else { return Ok(exit::FINE) };
-    let format = if args.upgrade { fmt::upgrade } else { fmt::format };
-    let formatted = format(id, &source.text)?;
+    let formatted = if args.upgrade { style.upgrade(id, &source.text) } else { style.format(id, &source.text) }?;
     let changed = formatted != *source.text;
     let failed = |diagnostic| vec![diagnostic];
     let only_looks = args.check || args.diff;

@@ -32,6 +32,7 @@ mod print;
 #[cfg(feature = "jit")]
 mod profile;
 mod progress;
+mod projects;
 mod quantize;
 mod reduce;
 mod run;

@@ -3,6 +3,7 @@
 //! The crate `testing` describes the expectations in a file. Results go to standard output in the order of the files' names, for
 //! any number of threads.
 
+use super::projects::Projects;
 use super::{Console, exit};
 use rayon::prelude::*;
 use relayc_base::diag::{Diagnostic, codes};
@@ -11,7 +12,7 @@ use relayc_sys as sys;
 use relayc_testing::{self as testing, Golden, Options, Passed};
 use serde_json::json;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Run golden tests: programs whose comments state their expected results.
 #[derive(clap::Args)]
@@ -41,6 +42,12 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
         Ok(tests) => tests,
         Err(diagnostic) => return fail(console, diagnostic),
     };
+    // Under a configuration that was not understood nothing is known to be as it should.
+    let mut projects = Projects::new(console);
+    tests.iter().for_each(|test| drop(projects.of(Path::new(&test.name))));
+    if projects.code != exit::FINE {
+        return projects.code;
+    }
     if args.list {
         let names: String = tests.iter().map(|test| format!("{}\n", test.name)).collect();
         return finish(console, &names, exit::FINE);

@@ -156,7 +156,7 @@ pub fn fit(slots: &[Slot], types: &Types, args: &[Bound]) -> Result<(), Diagnost
             return Err(Diagnostic::new(codes::E0705, message));
         }
         if let Some((leaf, (_, tensor))) = takes.iter().zip(&given).find(|(leaf, (_, tensor))| !leaf.accepts(tensor)) {
-            return Err(errors::wrong_type(leaf, tensor, "the argument"));
+            return Err(errors::wrong_type(leaf, tensor.dtype(), tensor.shape(), "the argument"));
         }
         all.extend(takes.into_iter().zip(given.into_iter().map(|(_, tensor)| tensor)));
     }
@@ -602,7 +602,7 @@ impl<'t> Binder<'t> {
         for (leaf, given) in self.leaves.iter().zip(self.given) {
             let Some(given) = given else { continue };
             if !leaf.accepts(&given.tensor) {
-                self.errors.push(errors::wrong_type(leaf, &given.tensor, &given.from));
+                self.errors.push(errors::wrong_type(leaf, given.tensor.dtype(), given.tensor.shape(), &given.from));
             }
             tensors.push(given.tensor);
         }

@@ -5,6 +5,7 @@
 
 pub mod bind;
 pub mod compare;
+pub mod config;
 pub mod detect;
 pub mod draw;
 pub mod emit;
@@ -78,12 +79,14 @@ pub struct ReadOptions {
     /// `--set`: sizes for dynamic dimensions of the parameters of `entry`.
     pub set: Vec<String>,
     pub entry: String,
+    /// The weights that belong to the program, which the lints compare with the parameters of `entry`.
+    pub weights: Option<config::Weights>,
 }
 
 impl ReadOptions {
     /// The options of every command without flags.
     pub fn of(dialect: Dialect) -> ReadOptions {
-        ReadOptions { dialect, levels: lint::Levels::default(), set: vec![], entry: "main".to_owned() }
+        ReadOptions { dialect, levels: lint::Levels::default(), set: vec![], entry: "main".to_owned(), weights: None }
     }
 }
 
@@ -234,6 +237,7 @@ fn finish(
         // What cannot be reached is not also called unused.
         found.retain(|lint| diagnostics.iter().all(|said| said.span() != lint.span()));
         diagnostics.extend(found);
+        diagnostics.extend(how.weights.iter().flat_map(|weights| weights.check(module, &how.entry)));
     }
     how.levels.apply(diagnostics);
     diag::sort(diagnostics);

@@ -17,6 +17,8 @@ mod lines;
 mod session;
 
 pub use kinds::run_lines;
+use relayc_base::diag::render::{Format, render};
+use relayc_driver::config::{Project, Reach};
 use std::path::{Path, PathBuf};
 
 /// The options of a test run.
@@ -136,7 +138,11 @@ impl Golden {
         let text = String::from_utf8(bytes).map_err(|_| format!("{}: not UTF-8", self.name))?;
         let out = self.path.with_extension("out");
         let kinds = if options.strict { head::kinds(&text)? } else { head::kinds_or_guess(&text, out.exists())? };
-        let case = Case { name: &self.name, text: &text, path: &self.path };
+        let project = Project::of(&self.path, &Reach::Everything);
+        if project.has_errors() {
+            return Err(render(&project.diagnostics, &project.sources, Format::Plain, false));
+        }
+        let case = Case { name: &self.name, text: &text, path: &self.path, project: &project };
         let (mut outputs, mut failures) = (Vec::new(), Vec::new());
         for kind in &kinds {
             match kind.run(&case) {
@@ -210,6 +216,8 @@ struct Case<'a> {
     name: &'a str,
     text: &'a str,
     path: &'a Path,
+    /// What the nearest `relayc.toml` chooses.
+    project: &'a Project,
 }
 
 #[cfg(test)]

@@ -174,6 +174,10 @@ codes! {
     E0741 "a library that is not that of its function";
     E0742 "a request for a pass that is not understood";
     E0743 "a program that a pass cannot rewrite";
+    E0744 "a configuration that is no TOML";
+    E0745 "a key that a configuration does not have";
+    E0746 "a value that a configuration cannot have";
+    E0747 "a path of a configuration that leads nowhere";
 
     E0801 "a source file over the limit";
     E0802 "a nesting over the limit";

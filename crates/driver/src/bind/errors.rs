@@ -6,9 +6,8 @@ use crate::sizes::Contradiction;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{count, join_words, nearest, shortened, thousands};
 use relayc_ir::sizes::{NegativeSize, is_size_name};
-use relayc_ir::tensor::Tensor;
-use relayc_ir::tensor::text::short_name;
-use relayc_ir::types::{Dim, Types};
+use relayc_ir::tensor::text::{short_name, type_text};
+use relayc_ir::types::{DType, Dim, Types};
 use relayc_weights::images::PRESETS;
 use relayc_weights::{Format, Kind};
 
@@ -257,14 +256,14 @@ fn misspelt(leaf: &Leaf, unused: &[(String, String)]) -> Option<String> {
 }
 
 /// E0705: both types, the tensor's origin, and what would make it fit.
-pub(crate) fn wrong_type(leaf: &Leaf, tensor: &Tensor, from: &str) -> Diagnostic {
-    let (name, expected, got) = (&leaf.name, leaf.type_text(), tensor.type_text());
+pub(crate) fn wrong_type(leaf: &Leaf, dtype: DType, shape: &[usize], from: &str) -> Diagnostic {
+    let shape: Vec<Dim> = shape.iter().map(|&dim| Dim::known(dim as i64)).collect();
+    let (name, expected, got) = (&leaf.name, leaf.type_text(), type_text(&shape, dtype));
     let mut error = Diagnostic::new(codes::E0705, format!("parameter `{name}` is {expected}, {from} gives {got}"));
-    let shape: Vec<Dim> = tensor.shape().iter().map(|&dim| Dim::known(dim as i64)).collect();
-    if tensor.dtype() != leaf.dtype {
-        error = error.note(format!("the dtype is {}, not {}", tensor.dtype(), leaf.dtype));
+    if dtype != leaf.dtype {
+        error = error.note(format!("the dtype is {dtype}, not {}", leaf.dtype));
         // NumPy has no bfloat16.
-        if leaf.dtype != relayc_ir::types::DType::BF16 {
+        if leaf.dtype != DType::BF16 {
             error = error.help(format!("in NumPy, `x.astype(\"{}\")` converts", leaf.dtype));
         }
     }
@@ -275,7 +274,7 @@ pub(crate) fn wrong_type(leaf: &Leaf, tensor: &Tensor, from: &str) -> Diagnostic
     }
     let fits =
         |axes: [usize; 4]| shape.len() == 4 && axes.iter().zip(&leaf.dims).all(|(&axis, dim)| shape[axis].compatible(*dim));
-    if !leaf.accepts(tensor) && tensor.rank() == 4 && shape != leaf.dims {
+    if shape.len() == 4 && shape != leaf.dims {
         for (axes, from, to) in [([0, 3, 1, 2], "NHWC", "NCHW"), ([0, 2, 3, 1], "NCHW", "NHWC")] {
             if fits(axes) && !fits([0, 1, 2, 3]) {
                 error = error

@@ -1,9 +1,10 @@
-//! `check`: all diagnostics of the program, as `relayc check` prints them; `check-human`, `check-short` and `check-json` in the
-//! other formats.
+//! `check`: all diagnostics of the program, as `relayc check` prints them below its `relayc.toml`; `check-human`, `check-short` and
+//! `check-json` in the other formats.
 
 use super::{Case, Kind};
 use relayc_base::diag::render::{Format, render, summary};
-use relayc_driver::{Phase, check_text};
+use relayc_driver::config::WeightFiles;
+use relayc_driver::{Dialect, Phase, ReadOptions, check_text_as};
 
 pub(crate) struct Check {
     pub(crate) name: &'static str,
@@ -16,7 +17,9 @@ impl Kind for Check {
     }
 
     fn run(&self, case: &Case) -> Result<Option<String>, String> {
-        let program = check_text(case.name, case.text, Phase::Lint);
+        let weights = case.project.weights(case.path, &mut WeightFiles::default());
+        let how = ReadOptions { levels: case.project.levels.clone(), weights, ..ReadOptions::of(Dialect::Today) };
+        let program = check_text_as(case.name, case.text, Phase::Lint, &how);
         let mut out = render(&program.diagnostics, &program.sources, self.format, false);
         out.push_str(&summary(&program.diagnostics, case.name, self.format));
         Ok(Some(out))

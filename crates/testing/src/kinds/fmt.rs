@@ -5,7 +5,6 @@ use crate::diff;
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
 use relayc_base::diag::render::{Format, render};
-use relayc_syntax::fmt::{format, upgrade};
 
 pub(crate) struct Fmt {
     pub(crate) name: &'static str,
@@ -21,9 +20,10 @@ impl Kind for Fmt {
         let mut sources = Sources::new();
         let file = sources.add(case.name, case.text);
         let wrong = |diagnostics: Vec<Diagnostic>| render(&diagnostics, &sources, Format::Plain, false);
-        let formatted = if self.upgrade { upgrade(file, case.text) } else { format(file, case.text) };
+        let style = case.project.style;
+        let formatted = if self.upgrade { style.upgrade(file, case.text) } else { style.format(file, case.text) };
         let formatted = formatted.map_err(wrong)?;
-        let again = format(file, &formatted).map_err(|_| format!("what was formatted has errors:\n{formatted}"))?;
+        let again = style.format(file, &formatted).map_err(|_| format!("what was formatted has errors:\n{formatted}"))?;
         if again != formatted {
             return Err(format!("formatted twice, it differs:\n{}", diff::unified("formatted", &formatted, &again)));
         }
