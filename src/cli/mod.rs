@@ -40,6 +40,7 @@ mod test;
 #[cfg(feature = "jit")]
 mod tune;
 mod viz;
+mod watch;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use relayc_base::Sources;
@@ -205,6 +206,7 @@ enum Command {
     Test(test::Args),
     Lsp(lsp::Args),
     Viz(Box<viz::Args>),
+    Watch(watch::Args),
 }
 
 /// Parses a time in seconds. Errors: why it is invalid, in words.
@@ -384,6 +386,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Test(args) => test::run(&console, &args),
         Command::Lsp(args) => lsp::run(&console, &args),
         Command::Viz(args) => viz::run(&console, &args),
+        Command::Watch(args) => watch::run(&console, &args),
     });
     ExitCode::from(std::panic::catch_unwind(run).unwrap_or(exit::BUG))
 }

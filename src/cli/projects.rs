@@ -40,4 +40,19 @@ impl<'c> Projects<'c> {
         let weights = project.weights(program, &mut self.files);
         ReadOptions { levels, weights, ..otherwise.clone() }
     }
+
+    /// Forgets the files, which may have changed.
+    pub(crate) fn forget(&mut self) {
+        (self.known, self.code) = (vec![], exit::FINE);
+    }
+
+    /// The errors in the files so far.
+    pub(crate) fn n_errors(&self) -> usize {
+        self.known.iter().flat_map(|project| &project.diagnostics).filter(|diagnostic| diagnostic.is_error()).count()
+    }
+
+    /// Every file that the projects so far were read from or name.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.known.iter().flat_map(|project| project.path().into_iter().chain(project.weight_files()))
+    }
 }

@@ -34,6 +34,7 @@ mod sizes;
 mod specified;
 mod stress;
 mod viz;
+mod watch;
 mod zoo;
 
 #[cfg(feature = "jit")]

@@ -53,6 +53,8 @@ const LINES: &[&str] = &[
     "export net.relay --to onnx -o /dev/stdout",
     "build other.relay --emit so -o /dev/stdout",
     "lsp",
+    // What it says while it watches goes to standard error.
+    "watch --help",
 ];
 
 const OTHER: &str = "def @main(%x: Tensor[(2), float32]) {\n add(%x, 1f)\n}\n";

@@ -23,6 +23,7 @@ pub mod optimise;
 pub mod outputs;
 mod package;
 pub mod params;
+pub mod programs;
 pub mod quantize;
 pub mod reduce;
 pub mod run;

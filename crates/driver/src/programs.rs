@@ -1,0 +1,66 @@
+//! The programs below a folder, for what looks at a whole workspace.
+//!
+//! Promises to end: links are not followed, and there are limits. Folders that hold what tools have made are left out.
+
+use std::path::{Path, PathBuf};
+
+/// The programs that are found, and the entries of folders that are looked at.
+const MAX_PROGRAMS: usize = 10_000;
+const MAX_ENTRIES: usize = 200_000;
+
+/// The ending of programs.
+const ENDING: &str = "relay";
+
+/// Whether a file has the name of a program.
+pub fn is_program(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == ENDING)
+}
+
+/// The programs below a folder, sorted; folders that cannot be read are passed over.
+pub fn below(folder: &Path) -> Vec<PathBuf> {
+    let (mut found, mut left) = (vec![], vec![folder.to_owned()]);
+    let mut n_seen = 0;
+    while let Some(folder) = left.pop() {
+        let Ok(entries) = folder.read_dir() else { continue };
+        for entry in entries.flatten() {
+            n_seen += 1;
+            if n_seen > MAX_ENTRIES || found.len() == MAX_PROGRAMS {
+                found.sort();
+                return found;
+            }
+            // Of the entry itself: a link is neither.
+            let Ok(kind) = entry.file_type() else { continue };
+            let (path, name) = (entry.path(), entry.file_name());
+            let is_made = name.to_str().is_some_and(|name| name.starts_with('.') || matches!(name, "target" | "node_modules"));
+            if kind.is_dir() && !is_made {
+                left.push(path);
+            } else if kind.is_file() && is_program(&path) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn programs_are_found_wherever_they_are() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        for name in ["a/b", "c/target", ".git", "e.relay"] {
+            fs::create_dir_all(root.join(name)).expect("a folder");
+        }
+        for name in ["z.relay", "a/b/y.relay", "a/x.npz", "c/target/w.relay", ".git/v.relay", "e.relay/u.relay"] {
+            fs::write(root.join(name), "").expect("it is written");
+        }
+        let names =
+            below(root).iter().map(|path| path.strip_prefix(root).expect("below").display().to_string()).collect::<Vec<_>>();
+        assert_eq!(names, ["a/b/y.relay", "e.relay/u.relay", "z.relay"]);
+        assert!(below(&root.join("not there")).is_empty());
+    }
+}
