@@ -21,6 +21,7 @@ mod read;
 mod weights;
 
 use crate::lint::Levels;
+pub use read::{LEVELS, WIDTHS};
 use relayc_base::Sources;
 use relayc_base::diag::{Diagnostic, codes, has_errors};
 use relayc_syntax::fmt::Style;
@@ -35,7 +36,7 @@ pub const NAME: &str = "relayc.toml";
 const LIMIT: Limit = Limit { bytes: 1 << 20, code: codes::E0804 };
 
 /// The files that may be read.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Reach {
     #[default]
     Everything,

@@ -18,6 +18,8 @@ pub(crate) struct Client {
     pub(crate) snippets: bool,
     /// Whether it asks for diagnostics itself.
     pub(crate) pulls_diagnostics: bool,
+    /// Whether it asks for them again when it is told to.
+    pub(crate) refreshes_diagnostics: bool,
     /// Whether places of definitions may say what they were asked from.
     pub(crate) links: bool,
     /// Whether symbols may be nested.
@@ -43,6 +45,7 @@ impl Client {
             markdown: formats.contains(&MarkupKind::Markdown),
             snippets: item.and_then(|item| item.snippet_support).unwrap_or(false),
             pulls_diagnostics: text.is_some_and(|text| text.diagnostic.is_some()),
+            refreshes_diagnostics: workspace.and_then(|w| w.diagnostic.as_ref()?.refresh_support).unwrap_or(false),
             links: text.and_then(|text| text.definition.as_ref()?.link_support).unwrap_or(false),
             nested_symbols: text
                 .and_then(|text| text.document_symbol.as_ref()?.hierarchical_document_symbol_support)

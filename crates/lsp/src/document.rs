@@ -1,8 +1,10 @@
 //! An open text: its newest form, the last check of it, and the requests that wait for the next.
 
 use crate::checked::Checked;
+use crate::rules::Rules;
 use crate::text::Text;
 use lsp_server::Request;
+use std::sync::Arc;
 
 /// An open text.
 pub(crate) struct Document {
@@ -11,6 +13,7 @@ pub(crate) struct Document {
     /// The server's own number of this form.
     pub(crate) revision: u64,
     pub(crate) text: Text,
+    pub(crate) rules: Arc<Rules>,
     /// The last check that ended; of the newest text if its revision is the document's.
     pub(crate) checked: Option<Checked>,
     /// Requests about the newest text, in the order they came.
@@ -18,8 +21,8 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    pub(crate) fn new(version: i32, text: Text) -> Document {
-        Document { version, revision: 0, text, checked: None, waiting: vec![] }
+    pub(crate) fn new(version: i32, text: Text, rules: Arc<Rules>) -> Document {
+        Document { version, revision: 0, text, rules, checked: None, waiting: vec![] }
     }
 
     /// Whether the newest text has been checked.

@@ -4,19 +4,23 @@
 //! [`document::Document`] that is checked anew, on a thread of its own, whenever it changes; a request waits for the check of the
 //! text it was asked about. Each file in `requests/` answers one kind of request from a [`checked::Checked`] text.
 //!
-//! Promises that no request ends the server: a panic is one error answer. Runs nothing and reads no
-//! file. Absent: machine code, and anything known of one editor.
+//! Promises that no request ends the server: a panic is one error answer. Runs nothing. Reads `relayc.toml`,
+//! the names and types in files of weights, and the programs of the workspace for their symbols (`workspace.rs`). Absent: machine code, and anything known of one editor.
 
 mod checked;
 mod client;
 mod cursor;
 mod document;
 mod frames;
+mod index;
+mod paths;
 mod requests;
+mod rules;
 mod server;
 mod settings;
 mod text;
 mod words;
+mod workspace;
 
 pub use frames::serve;
 pub use server::serve_over;

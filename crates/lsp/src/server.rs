@@ -7,21 +7,28 @@ use crate::checked::Checked;
 use crate::client::Client;
 use crate::document::Document;
 use crate::requests::{self, Cx};
+use crate::rules::Rules;
 use crate::settings::Settings;
 use crate::text::Text;
+use crate::workspace::Workspace;
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
-    Cancel, DidChangeConfiguration, DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Exit, LogMessage,
-    Notification as _, PublishDiagnostics, SetTrace,
+    Cancel, DidChangeConfiguration, DidChangeTextDocument, DidChangeWatchedFiles, DidChangeWorkspaceFolders,
+    DidCloseTextDocument, DidOpenTextDocument, Exit, Initialized, LogMessage, Notification as _, PublishDiagnostics, SetTrace,
 };
-use lsp_types::request::{DocumentDiagnosticRequest, Initialize, Request as _, Shutdown};
-use lsp_types::{InitializeParams, LogMessageParams, MessageType, NumberOrString, PublishDiagnosticsParams, Uri};
-use relayc_driver::{Dialect, ReadOptions};
+use lsp_types::request::{
+    DocumentDiagnosticRequest, Initialize, Request as _, Shutdown, WorkspaceDiagnosticRefresh, WorkspaceSymbolRequest,
+};
+use lsp_types::{
+    DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams, InitializeParams, LogMessageParams, MessageType,
+    NumberOrString, PublishDiagnosticsParams, Uri,
+};
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// How far a conversation is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,6 +45,7 @@ struct Job {
     uri: Uri,
     revision: u64,
     text: Text,
+    rules: Arc<Rules>,
 }
 
 /// A check that ended; no result if it panicked.
@@ -53,6 +61,7 @@ struct Server {
     phase: Phase,
     client: Client,
     settings: Settings,
+    workspace: Workspace,
     documents: FxHashMap<Uri, Document>,
     /// Whether answers still go anywhere.
     is_heard: Cell<bool>,
@@ -76,6 +85,7 @@ pub fn serve_over(connection: Connection) -> bool {
         phase: Phase::Fresh,
         client,
         settings: Settings::default(),
+        workspace: Workspace::default(),
         documents: FxHashMap::default(),
         is_heard: Cell::new(true),
         revisions: 0,
@@ -99,7 +109,6 @@ pub fn serve_over(connection: Connection) -> bool {
 
 /// Checks texts one after another; of several forms of one text the newest only.
 fn check_texts(todo: &Receiver<Job>, finished: &Sender<Done>) {
-    let how = ReadOptions::of(Dialect::Today);
     while let Ok(first) = todo.recv() {
         let mut jobs = vec![first];
         jobs.extend(todo.try_iter());
@@ -108,9 +117,9 @@ fn check_texts(todo: &Receiver<Job>, finished: &Sender<Done>) {
             if jobs.iter().any(|later| later.uri == job.uri) {
                 continue;
             }
-            let Job { uri, revision, text } = job;
+            let Job { uri, revision, text, rules } = job;
             let name = requests::name(&uri);
-            let check = || Box::new(Checked::new(&name, revision, text, &how));
+            let check = || Box::new(Checked::new(&name, revision, text, &rules.how));
             let result = catch_unwind(AssertUnwindSafe(check)).map_err(|panic| panic_text(&*panic));
             if finished.send(Done { uri, revision, result }).is_err() {
                 return;
@@ -172,6 +181,11 @@ impl Server {
             (Phase::Running, Initialize::METHOD) => {
                 self.fail(request.id, ErrorCode::InvalidRequest, "`initialize` comes once");
             }
+            (Phase::Running, WorkspaceSymbolRequest::METHOD) => {
+                if let Err(request) = self.workspace.symbols(request) {
+                    self.fail(request.id, ErrorCode::InternalError, "the workspace is not indexed");
+                }
+            }
             (Phase::Running, _) => self.about_text(request),
             (Phase::Down, _) => self.fail(request.id, ErrorCode::InvalidRequest, "the server was shut down"),
         }
@@ -186,6 +200,7 @@ impl Server {
         if let Some(options) = &params.initialization_options {
             self.settings = Settings::of(options.get("relayc").unwrap_or(options));
         }
+        self.workspace = Workspace::open(&params, self.client.encoding, self.sender.clone());
         self.phase = Phase::Running;
         let result = json!({
             "capabilities": requests::capabilities(&self.client),
@@ -217,7 +232,7 @@ impl Server {
         let Some(document) = self.documents.get_mut(uri) else { return };
         let version = document.version;
         let Some(checked) = document.checked.as_mut() else { return };
-        let mut cx = Cx { checked, client: &self.client, settings: &self.settings, uri, version };
+        let mut cx = Cx { checked, client: &self.client, settings: &self.settings, rules: &document.rules, uri, version };
         let Request { id, method, params } = request;
         let answer = catch_unwind(AssertUnwindSafe(|| requests::answer(&mut cx, &method, params)));
         match answer {
@@ -239,10 +254,26 @@ impl Server {
             DidChangeConfiguration::METHOD => {
                 // Some clients say so without any settings: those that are known stay.
                 if let Some(section) = params.pointer("/settings/relayc") {
-                    self.settings = Settings::of(section);
+                    let before = std::mem::replace(&mut self.settings, Settings::of(section));
+                    if !self.settings.has_rules_of(&before) {
+                        self.check_all();
+                    }
                 }
                 Ok(())
             }
+            Initialized::METHOD => {
+                self.workspace.registration().into_iter().for_each(|request| self.send(request));
+                Ok(())
+            }
+            DidChangeWorkspaceFolders::METHOD => read(params).map(|params: DidChangeWorkspaceFoldersParams| {
+                self.workspace.change_folders(&params.event);
+                self.check_all();
+            }),
+            DidChangeWatchedFiles::METHOD => read(params).map(|params: DidChangeWatchedFilesParams| {
+                if self.workspace.change_files(&params) {
+                    self.check_all();
+                }
+            }),
             Cancel::METHOD => read(params).map(|params| self.cancel(params)),
             SetTrace::METHOD => Ok(()),
             // What else is told needs no answer.
@@ -257,7 +288,10 @@ impl Server {
         let lsp_types::TextDocumentItem { uri, version, text, .. } = params.text_document;
         let text = Text::new(&text, self.client.encoding);
         self.forget(&uri);
-        self.documents.insert(uri.clone(), Document::new(version, text));
+        self.workspace.note(&uri, Some(&text));
+        let rules = self.workspace.rules_anew(&uri, &self.settings, self.client.encoding);
+        self.publish_configurations();
+        self.documents.insert(uri.clone(), Document::new(version, text, rules));
         self.check(&uri);
     }
 
@@ -266,6 +300,7 @@ impl Server {
         let Some(document) = self.documents.get_mut(uri) else { return };
         document.text = document.text.changed(&params.content_changes);
         document.version = params.text_document.version;
+        self.workspace.note(uri, Some(&document.text));
         // What was asked with positions is about the text before.
         let waiting = std::mem::take(&mut document.waiting).into_iter();
         let (about_all, stale) = waiting.partition(|request| request.method == DocumentDiagnosticRequest::METHOD);
@@ -286,6 +321,7 @@ impl Server {
     /// Forgets a text; what was asked of it is answered with an error. Whether it was open.
     fn forget(&mut self, uri: &Uri) -> bool {
         let Some(document) = self.documents.remove(uri) else { return false };
+        self.workspace.note(uri, None);
         for request in document.waiting {
             self.fail(request.id, ErrorCode::ContentModified, "the text was closed");
         }
@@ -310,8 +346,34 @@ impl Server {
         let Some(document) = self.documents.get_mut(uri) else { return };
         self.revisions += 1;
         document.revision = self.revisions;
-        let job = Job { uri: uri.clone(), revision: document.revision, text: document.text.clone() };
+        let job =
+            Job { uri: uri.clone(), revision: document.revision, text: document.text.clone(), rules: document.rules.clone() };
         let _ = self.jobs.send(job);
+    }
+
+    /// Tells what is wrong in configurations, and what is not any more.
+    fn publish_configurations(&mut self) {
+        self.workspace.take_reports().into_iter().for_each(|(uri, found)| self.publish(&uri, found, None));
+    }
+
+    /// Checks all texts again, as the rules may be others.
+    fn check_all(&mut self) {
+        let uris: Vec<Uri> = self.documents.keys().cloned().collect();
+        for uri in uris {
+            let rules = self.workspace.rules(&uri, &self.settings, self.client.encoding);
+            if let Some(document) = self.documents.get_mut(&uri) {
+                document.rules = rules;
+            }
+            self.check(&uri);
+        }
+        self.publish_configurations();
+        if self.client.refreshes_diagnostics {
+            self.send(Request::new(
+                format!("relayc.refresh.{}", self.revisions).into(),
+                WorkspaceDiagnosticRefresh::METHOD.to_owned(),
+                Value::Null,
+            ));
+        }
     }
 
     /// Takes the result of a check, and answers what has waited for it.
@@ -338,7 +400,7 @@ impl Server {
         let Some(document) = self.documents.get_mut(uri) else { return };
         let version = document.version;
         let Some(checked) = document.checked.as_mut() else { return };
-        let cx = Cx { checked, client: &self.client, settings: &self.settings, uri, version };
+        let cx = Cx { checked, client: &self.client, settings: &self.settings, rules: &document.rules, uri, version };
         match catch_unwind(AssertUnwindSafe(|| requests::diagnostics::of(&cx))) {
             Ok(diagnostics) => self.publish(uri, diagnostics, Some(version)),
             Err(panic) => self.send(log(MessageType::ERROR, &panic_text(&*panic))),

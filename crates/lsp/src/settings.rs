@@ -1,11 +1,18 @@
 //! The settings of a client, `relayc.*`.
 
+use relayc_driver::config;
+use relayc_driver::lint::{Level, Levels};
+use relayc_syntax::fmt::Style;
 use serde_json::Value;
 
 /// What a user may set.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub(crate) struct Settings {
     pub(crate) inlay_hints: InlayHints,
+    /// The longest line of formatted text.
+    width: Option<u32>,
+    /// Levels of lints.
+    lints: Vec<(String, Level)>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -39,7 +46,26 @@ impl Settings {
         if let Some(length) = value("/inlayHints/maxLength").and_then(Value::as_u64) {
             hints.max_length = usize::try_from(length).unwrap_or(usize::MAX);
         }
+        let width = value("/format/width").and_then(Value::as_u64).and_then(|width| u32::try_from(width).ok());
+        settings.width = width.filter(|width| config::WIDTHS.contains(width));
+        let lints = value("/lints").and_then(Value::as_object).into_iter().flatten();
+        let level = |word: &Value| config::LEVELS.iter().find(|(name, _)| word == name).map(|&(_, level)| level);
+        settings.lints = lints.filter_map(|(name, word)| Some((name.clone(), level(word)?))).collect();
         settings
+    }
+
+    /// Puts the user's choices above those of a project.
+    pub(crate) fn apply(&self, levels: &mut Levels, style: &mut Style) {
+        style.width = self.width.unwrap_or(style.width);
+        for (name, level) in &self.lints {
+            // A name that no lint has changes nothing.
+            let _ = levels.set(name, *level);
+        }
+    }
+
+    /// Whether texts are checked and formatted alike under both.
+    pub(crate) fn has_rules_of(&self, other: &Settings) -> bool {
+        self.width == other.width && self.lints == other.lints
     }
 }
 

@@ -17,10 +17,12 @@ use toml::de::{DeTable, DeValue};
 const SECTIONS: [&str; 3] = ["format", "lints", "weights"];
 const FORMAT: [&str; 1] = ["width"];
 const WEIGHTS: [&str; 2] = ["files", "inputs"];
-const LEVELS: [(&str, Level); 3] = [("allow", Level::Allow), ("warn", Level::Warn), ("deny", Level::Deny)];
+
+/// The levels of lints by their words.
+pub const LEVELS: [(&str, Level); 3] = [("allow", Level::Allow), ("warn", Level::Warn), ("deny", Level::Deny)];
 
 /// The narrowest and the widest line that can be asked for.
-const WIDTHS: std::ops::RangeInclusive<u32> = 20..=1000;
+pub const WIDTHS: std::ops::RangeInclusive<u32> = 20..=1000;
 
 /// Messages of one file.
 const MAX_DIAGNOSTICS: usize = 100;

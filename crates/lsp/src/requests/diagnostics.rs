@@ -1,10 +1,11 @@
 //! Diagnostics: what `relayc check` says, at its places.
 
 use super::Cx;
+use crate::text::Text;
 use lsp_types::{
     Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, DocumentDiagnosticParams,
-    DocumentDiagnosticReport, DocumentDiagnosticReportResult, FullDocumentDiagnosticReport, NumberOrString,
-    RelatedFullDocumentDiagnosticReport,
+    DocumentDiagnosticReport, DocumentDiagnosticReportResult, FullDocumentDiagnosticReport, Location, NumberOrString,
+    RelatedFullDocumentDiagnosticReport, Uri,
 };
 use relayc_base::Span;
 use relayc_base::diag::{self, Code, Severity, codes};
@@ -19,10 +20,16 @@ pub(crate) fn of(cx: &Cx) -> Vec<Diagnostic> {
 
 /// One diagnostic in the form of the protocol.
 pub(super) fn one(cx: &Cx, diagnostic: &diag::Diagnostic) -> Diagnostic {
+    shown_in(&cx.checked.text, cx.uri, diagnostic)
+}
+
+/// One diagnostic of any text in the form of the protocol.
+pub(crate) fn shown_in(text: &Text, uri: &Uri, diagnostic: &diag::Diagnostic) -> Diagnostic {
+    let location = |span: Span| Location { uri: uri.clone(), range: text.range(shown(span)) };
     let span = shown(diagnostic.span());
     let related = diagnostic.labels.iter().filter(|label| !label.primary || label.span != diagnostic.span());
     let related: Vec<DiagnosticRelatedInformation> = related
-        .map(|label| DiagnosticRelatedInformation { location: cx.location(shown(label.span)), message: label.text.clone() })
+        .map(|label| DiagnosticRelatedInformation { location: location(label.span), message: label.text.clone() })
         .collect();
     let tags = if UNNECESSARY.contains(&diagnostic.code) {
         Some(vec![DiagnosticTag::UNNECESSARY])
@@ -32,7 +39,7 @@ pub(super) fn one(cx: &Cx, diagnostic: &diag::Diagnostic) -> Diagnostic {
         None
     };
     Diagnostic {
-        range: cx.range(span),
+        range: text.range(span),
         severity: Some(match diagnostic.severity {
             Severity::Error => DiagnosticSeverity::ERROR,
             Severity::Warning => DiagnosticSeverity::WARNING,

@@ -4,7 +4,6 @@ use super::Cx;
 use lsp_types::{DocumentFormattingParams, DocumentOnTypeFormattingParams, DocumentRangeFormattingParams, TextEdit};
 use relayc_base::Span;
 use relayc_base::diff;
-use relayc_syntax::fmt;
 
 pub(super) fn whole(cx: &mut Cx, _: DocumentFormattingParams) -> Option<Vec<TextEdit>> {
     edits(cx, cx.checked.whole())
@@ -26,7 +25,7 @@ pub(super) fn on_type(cx: &mut Cx, params: DocumentOnTypeFormattingParams) -> Op
 /// The edits that format the lines of a place; none for a text with syntax errors.
 fn edits(cx: &Cx, within: Span) -> Option<Vec<TextEdit>> {
     let text = &cx.checked.text.text;
-    let formatted = fmt::format(cx.checked.whole().file, text).ok()?;
+    let formatted = cx.rules.style.format(cx.checked.whole().file, text).ok()?;
     let changes = diff::line_changes(text, &formatted);
     let touches = |bytes: &std::ops::Range<usize>| bytes.start <= within.end as usize && within.start as usize <= bytes.end;
     let wanted = changes.into_iter().filter(|(bytes, _)| touches(bytes));

@@ -16,11 +16,12 @@ mod links;
 mod rename;
 mod selection;
 mod signature;
-mod symbols;
+pub(crate) mod symbols;
 mod tokens;
 
 use crate::checked::Checked;
 use crate::client::Client;
+use crate::rules::Rules;
 use crate::settings::Settings;
 use lsp_server::ErrorCode;
 use lsp_types::request as lsp;
@@ -37,6 +38,7 @@ pub(crate) struct Cx<'a> {
     pub(crate) checked: &'a mut Checked,
     pub(crate) client: &'a Client,
     pub(crate) settings: &'a Settings,
+    pub(crate) rules: &'a Rules,
     pub(crate) uri: &'a Uri,
     /// What the client calls this form of the text.
     pub(crate) version: i32,
@@ -186,6 +188,8 @@ pub(crate) fn capabilities(client: &Client) -> Value {
         "referencesProvider": true,
         "documentHighlightProvider": true,
         "documentSymbolProvider": true,
+        "workspaceSymbolProvider": true,
+        "workspace": { "workspaceFolders": { "supported": true, "changeNotifications": true } },
         "callHierarchyProvider": true,
         "codeActionProvider": { "codeActionKinds": actions::KINDS },
         "documentLinkProvider": {},

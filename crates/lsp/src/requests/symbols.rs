@@ -1,10 +1,12 @@
-//! The symbols of a text: its functions with their parameters, its types with their constructors.
+//! The symbols of a text: its functions with their parameters, its types with their constructors. Those of texts that were only parsed
+//! are for the index of the workspace.
 
 use super::Cx;
-use lsp_types::{DocumentSymbol, DocumentSymbolParams, DocumentSymbolResponse, SymbolInformation, SymbolKind};
+use crate::text::Text;
+use lsp_types::{DocumentSymbol, DocumentSymbolParams, DocumentSymbolResponse, Range, SymbolInformation, SymbolKind};
 use relayc_base::Span;
 use relayc_check::resolve::Meaning;
-use relayc_syntax::ast::Def;
+use relayc_syntax::ast::{Ast, Def};
 
 pub(super) fn symbols(cx: &mut Cx, _: DocumentSymbolParams) -> Option<DocumentSymbolResponse> {
     let ast = cx.checked.ast();
@@ -70,4 +72,33 @@ fn information(cx: &Cx, symbol: &DocumentSymbol, container: Option<String>) -> S
         location: lsp_types::Location { uri: cx.uri.clone(), range: symbol.range },
         container_name: container,
     }
+}
+
+/// A symbol that may be looked for in the whole workspace.
+pub(crate) struct Found {
+    pub(crate) name: String,
+    pub(crate) kind: SymbolKind,
+    /// Where its name is bound.
+    pub(crate) range: Range,
+    /// The type of a constructor.
+    pub(crate) container: Option<String>,
+}
+
+/// The functions, types and constructors of a text.
+pub(crate) fn symbols_of(ast: &Ast, text: &Text) -> Vec<Found> {
+    let mut found = vec![];
+    let mut add = |name: Span, kind: SymbolKind, container: Option<&str>| {
+        let container = container.map(str::to_owned);
+        found.push(Found { name: ast.text(name).to_owned(), kind, range: text.range(name), container });
+    };
+    for def in &ast.defs {
+        match def {
+            Def::Func { name, .. } => add(*name, SymbolKind::FUNCTION, None),
+            Def::Type { name, ctors, .. } => {
+                add(*name, SymbolKind::ENUM, None);
+                ast.items(*ctors).iter().for_each(|ctor| add(ctor.name, SymbolKind::ENUM_MEMBER, Some(ast.text(*name))));
+            }
+        }
+    }
+    found
 }
