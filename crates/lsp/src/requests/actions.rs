@@ -5,10 +5,9 @@ use lsp_types::{CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParam
 use relayc_base::Span;
 use relayc_base::diag::{Edit, codes};
 use relayc_base::{diff, text};
-use relayc_driver::{Dialect, Phase, ReadOptions, check_text_as, fix};
+use relayc_driver::{Phase, check_text_as, fix};
 use relayc_ir::types::Ty;
 use relayc_syntax::ast::{Param, StmtKind};
-use relayc_syntax::fmt;
 use relayc_syntax::walk::Node;
 
 pub(super) const KINDS: [CodeActionKind; 3] =
@@ -85,9 +84,9 @@ fn fix_all(cx: &Cx) -> Option<CodeAction> {
     if !is_certain {
         return None;
     }
-    let how = ReadOptions::of(Dialect::Today);
-    let program = check_text_as(&name(cx.uri), &cx.checked.text.text, Phase::Lint, &how);
-    let fixed = fix::fix_all(program, &how);
+    let how = &cx.rules.how;
+    let program = check_text_as(&name(cx.uri), &cx.checked.text.text, Phase::Lint, how);
+    let fixed = fix::fix_all(program, how);
     if fixed.fixed.is_empty() {
         return None;
     }
@@ -129,6 +128,6 @@ fn upgrade(cx: &Cx) -> Option<CodeAction> {
     if !is_old {
         return None;
     }
-    let new = fmt::upgrade(cx.checked.whole().file, &cx.checked.text.text).ok()?;
+    let new = cx.rules.style.upgrade(cx.checked.whole().file, &cx.checked.text.text).ok()?;
     Some(action(cx, "Rewrite to today's Relay", CodeActionKind::REFACTOR_REWRITE, &rewritten(cx, &new)))
 }
