@@ -4,7 +4,7 @@
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{AttrValue, AttrsId, ConstId, ExprId, ExprKind, FuncId, GlobalId, Module, OpTable, PatId, PatKind, Seen, VarId};
 use relayc_ops as ops;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::hash::{Hash, Hasher};
 
 /// The numbers so far: one for each combination of numbers.
@@ -13,6 +13,8 @@ pub(crate) struct Nodes {
     /// Whether the programs have references. Then evaluating something twice may give different values, so each read, write and
     /// call of a function has a number of its own.
     has_refs: bool,
+    /// Whether a `let` of a value without effects has the number of its body.
+    through_lets: bool,
     numbers: FxHashMap<(String, Vec<u32>), u32>,
     /// Constants by the hash of their bytes; each has the number of its label.
     tensors: FxHashMap<u64, Vec<(Tensor, u32)>>,
@@ -24,6 +26,11 @@ impl Nodes {
         let is_ref =
             |expr: &relayc_ir::Expr| matches!(expr.kind, ExprKind::RefNew(_) | ExprKind::RefRead(_) | ExprKind::RefWrite { .. });
         Nodes { has_refs: modules.iter().any(|module| module.exprs.iter().any(is_ref)), ..Nodes::default() }
+    }
+
+    /// As [`Nodes::of`], where it does not count how a value without effects is bound.
+    pub(crate) fn through_lets(modules: [&Module; 2]) -> Nodes {
+        Nodes { through_lets: true, ..Nodes::of(modules) }
     }
 
     fn number(&mut self, label: String, parts: Vec<u32>) -> u32 {
@@ -93,8 +100,24 @@ impl<'p> Function<'p> {
         }
         let mut function = Function { module, func, body, id: 0, ids: FxHashMap::default(), values, order, renamed };
         let mut n_effects = 0;
+        let effects = if nodes.through_lets { function.effects(nodes.has_refs) } else { FxHashSet::default() };
         for i in 0..function.order.len() {
             let expr = function.order[i];
+            let stands_for = match module.exprs[expr].kind {
+                _ if !nodes.through_lets => None,
+                ExprKind::Let { value, body, .. } => Some(body).filter(|_| !effects.contains(&value)),
+                // Inside its own value the variable has no number yet.
+                ExprKind::Var(var) => function
+                    .values
+                    .get(&var)
+                    .copied()
+                    .filter(|value| function.ids.contains_key(value) && !effects.contains(value)),
+                _ => None,
+            };
+            if let Some(other) = stands_for {
+                function.ids.insert(expr, function.id_of(other));
+                continue;
+            }
             let (mut label, parts) = function.node(expr, &vars, &lets, nodes);
             if nodes.has_refs && function.has_effect(expr) {
                 label.push_str(&format!(", effect {n_effects}"));
@@ -118,6 +141,25 @@ impl<'p> Function<'p> {
             ExprKind::Call { callee, .. } => !matches!(self.module.exprs[callee].kind, ExprKind::Op(_) | ExprKind::Ctor(_)),
             _ => false,
         }
+    }
+
+    /// The expressions whose evaluation may have an effect, a call of any function if there are references, or end the run.
+    fn effects(&self, has_refs: bool) -> FxHashSet<ExprId> {
+        let (mut effects, mut children) = (FxHashSet::default(), Vec::new());
+        for &expr in &self.order {
+            let own = match self.module.exprs[expr].kind {
+                // A function does nothing where it is made.
+                ExprKind::Fn(_) => continue,
+                ExprKind::Match { total: false, .. } => true,
+                _ => has_refs && self.has_effect(expr),
+            };
+            children.clear();
+            self.module.children(expr, &mut children);
+            if own || children.iter().any(|child| effects.contains(child)) {
+                effects.insert(expr);
+            }
+        }
+        effects
     }
 
     /// The node of an expression: its own label and the numbers of its operands.

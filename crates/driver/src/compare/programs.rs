@@ -47,8 +47,18 @@ pub fn texts(a: Side, b: Side) -> Differences {
 
 /// Compares the definitions of two programs. Both are checked, with types.
 pub fn programs(a: Side, b: Side) -> Differences {
+    compared(a, b, Nodes::of([a.module(), b.module()]))
+}
+
+/// Whether two checked programs compute the same, however they bind values without effects: by `let`, by a graph variable, or not
+/// at all.
+pub fn compute_same(a: &Program, b: &Program) -> bool {
+    let sides = [a, b].map(|program| Side { name: "", program });
+    compared(sides[0], sides[1], Nodes::through_lets([&a.module, &b.module])).same
+}
+
+fn compared(a: Side, b: Side, mut nodes: Nodes) -> Differences {
     let mut lines = Lines::default();
-    let mut nodes = Nodes::of([a.module(), b.module()]);
     data_types(a, b, &mut lines);
     let mut pairs: Vec<(GlobalId, GlobalId)> = Vec::new();
     let (mut only_a, mut only_b): (Vec<GlobalId>, Vec<GlobalId>) = (Vec::new(), Vec::new());
@@ -331,4 +341,43 @@ fn params(a: &Module, b: &Module, this: relayc_ir::FuncId, that: relayc_ir::Func
     let places: FxHashMap<&str, usize> = that.iter().enumerate().map(|(j, &var)| (&*b.vars[var].name, j)).collect();
     let pair = |(i, &var): (usize, &relayc_ir::VarId)| Some((i, *places.get(&*a.vars[var].name)?));
     this.iter().enumerate().filter_map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Phase, check_text};
+
+    fn same(a: &str, b: &str) -> bool {
+        let program = |body: &str| {
+            let program =
+                check_text("x", &format!("type L {{ N, C(int32) }} def @main(%x: int32, %l: L) {{ {body} }}"), Phase::Infer);
+            assert!(!program.has_errors(), "{body}");
+            program
+        };
+        compute_same(&program(a), &program(b))
+    }
+
+    #[test]
+    fn it_does_not_count_how_values_are_bound() {
+        let written = "multiply(add(%x, 1), 2)";
+        assert!(same("let %y = add(%x, 1); multiply(%y, 2)", written));
+        assert!(same("%0 = add(%x, 1); multiply(%0, 2)", written));
+        assert!(same("let %y = add(%x, 1); let %z = %y; multiply(%z, 2)", written));
+        assert!(!same("let %y = add(%x, 2); multiply(%y, 2)", written));
+    }
+
+    #[test]
+    fn a_name_that_means_another_value_counts() {
+        let outside = "let %y = add(%x, 1); match (%l) { N => 0, C(%x) => multiply(%y, %x) }";
+        assert!(!same(outside, "match (%l) { N => 0, C(%x) => multiply(add(%x, 1), %x) }"));
+        assert!(same(outside, "match (%l) { N => 0, C(%z) => multiply(add(%x, 1), %z) }"));
+    }
+
+    #[test]
+    fn effects_stay_in_order() {
+        let first = "let %r = ref(%x); let %y = ref_read(%r); let %u = ref_write(%r, 1); %y";
+        assert!(same(first, "let %r = ref(%x); let %a = ref_read(%r); let %b = ref_write(%r, 1); %a"));
+        assert!(!same(first, "let %r = ref(%x); let %u = ref_write(%r, 1); ref_read(%r)"));
+    }
 }
