@@ -26,6 +26,8 @@ pub(crate) struct Client {
     pub(crate) nested_symbols: bool,
     /// Whether a list of actions may have edits in it, rather than commands only.
     pub(crate) action_literals: bool,
+    /// Whether it asks for the edit of an action when it is chosen.
+    pub(crate) resolves_edits: bool,
 }
 
 impl Client {
@@ -38,7 +40,9 @@ impl Client {
         let workspace = capabilities.workspace.as_ref();
         let signature = text.and_then(|text| text.signature_help.as_ref()?.signature_information.as_ref());
         let label_offsets = signature.and_then(|signature| signature.parameter_information.as_ref()?.label_offset_support);
+        let resolved = text.and_then(|text| text.code_action.as_ref()?.resolve_support.as_ref());
         Client {
+            resolves_edits: resolved.is_some_and(|resolved| resolved.properties.iter().any(|property| property == "edit")),
             document_changes: workspace.and_then(|w| w.workspace_edit.as_ref()?.document_changes).unwrap_or(false),
             label_offsets: label_offsets.unwrap_or(false),
             encoding: Encoding::negotiated(encodings),

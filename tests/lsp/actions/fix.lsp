@@ -44,7 +44,7 @@ def @f(%c: bool) {
         ]
       }
     },
-    "kind": "source.fixAll",
+    "kind": "source.fixAll.relayc",
     "title": "Fix 3 mistakes"
   }
 ]

@@ -13,7 +13,7 @@ def @f(%c: bool) { logical_and(%c, $0true) }
         ]
       }
     },
-    "kind": "source.fixAll",
+    "kind": "source.fixAll.relayc",
     "title": "Fix 2 mistakes"
   }
 ]

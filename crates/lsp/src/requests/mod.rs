@@ -13,6 +13,7 @@ mod highlight;
 mod hover;
 mod inlay;
 mod links;
+mod names;
 mod rename;
 mod selection;
 mod signature;
@@ -136,6 +137,9 @@ const TABLE: &[(&str, Handler)] = table! {
 
 /// Those that may be refused in words.
 const REFUSABLE: &[(&str, Handler)] = &[
+    (<lsp::CodeActionResolveRequest as lsp::Request>::METHOD, |cx, params| {
+        try_on::<lsp::CodeActionResolveRequest>(cx, params, actions::resolve)
+    }),
     (<lsp::PrepareRenameRequest as lsp::Request>::METHOD, |cx, params| {
         try_on::<lsp::PrepareRenameRequest>(cx, params, rename::prepare)
     }),
@@ -191,7 +195,7 @@ pub(crate) fn capabilities(client: &Client) -> Value {
         "workspaceSymbolProvider": true,
         "workspace": { "workspaceFolders": { "supported": true, "changeNotifications": true } },
         "callHierarchyProvider": true,
-        "codeActionProvider": { "codeActionKinds": actions::KINDS },
+        "codeActionProvider": { "codeActionKinds": actions::KINDS, "resolveProvider": true },
         "documentLinkProvider": {},
         "documentFormattingProvider": true,
         "documentRangeFormattingProvider": true,

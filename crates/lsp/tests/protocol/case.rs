@@ -106,6 +106,12 @@ impl Case {
                 out.push_str(&format!("{method}\n{}", answers::text(method, &calls)));
             }
         }
+        if name == "codeAction" {
+            for action in answer.as_array().into_iter().flatten().filter(|action| action.get("edit").is_none()) {
+                let resolved = asked(client, "codeAction/resolve", action.clone());
+                out.push_str(&format!("codeAction/resolve\n{}", answers::text("codeAction/resolve", &resolved)));
+            }
+        }
         if name == "inlayHint" && params_ask_for_places(line) {
             for hint in answer.as_array().into_iter().flatten() {
                 let resolved = client.ask("inlayHint/resolve", hint.clone()).map_err(|(_, message)| message)?;

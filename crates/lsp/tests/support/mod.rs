@@ -28,7 +28,11 @@ impl Client {
                 "hover": { "contentFormat": ["markdown"] },
                 "completion": { "completionItem": { "snippetSupport": true } },
                 "diagnostic": {},
-                "codeAction": { "codeActionLiteralSupport": { "codeActionKind": { "valueSet": [] } } },
+                "codeAction": {
+                    "codeActionLiteralSupport": { "codeActionKind": { "valueSet": [] } },
+                    "dataSupport": true,
+                    "resolveSupport": { "properties": ["edit"] },
+                },
                 "signatureHelp": { "signatureInformation": { "parameterInformation": { "labelOffsetSupport": true } } },
                 "documentSymbol": { "hierarchicalDocumentSymbolSupport": true },
             },
