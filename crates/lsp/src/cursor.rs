@@ -46,6 +46,8 @@ pub(crate) struct Call {
     pub(crate) given: Vec<String>,
     /// Where each complete argument before the cursor begins and ends.
     pub(crate) args: Vec<(u32, u32)>,
+    /// Whether the cursor is right in its parentheses, not in a tuple or a list that is an argument.
+    pub(crate) direct: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,6 +56,8 @@ pub(crate) struct Cursor {
     pub(crate) word_start: u32,
     pub(crate) slot: Slot,
     pub(crate) call: Option<Call>,
+    /// Whether the condition of an `if` begins there.
+    pub(crate) condition: bool,
 }
 
 impl Cursor {
@@ -68,7 +72,8 @@ impl Cursor {
         let in_comment = lexed.comments.iter().any(|span| inside(span.start, span.end));
         let in_text = lexed.tokens.iter().any(|token| token.tok == Tok::Str && token.start < offset && offset < token.end);
         let n_before = lexed.tokens.partition_point(|token| token.end <= word_start);
-        let reader = Reader { text, tokens: &lexed.tokens, n: n_before };
+        let starts_line = before[..word_start as usize].ends_with('\n');
+        let reader = Reader { text, tokens: &lexed.tokens, n: n_before, starts_line };
         let call = reader.call();
         let starts_with_digit = word.starts_with(|c: char| c.is_ascii_digit());
         let slot = if in_comment || starts_with_digit {
@@ -79,7 +84,7 @@ impl Cursor {
         } else {
             reader.slot(call.as_ref())
         };
-        Cursor { word_start, slot, call }
+        Cursor { word_start, slot, call, condition: reader.is_condition() }
     }
 }
 
@@ -88,6 +93,8 @@ struct Reader<'a> {
     tokens: &'a [Token],
     /// How many tokens end before the word.
     n: usize,
+    /// Whether the word begins its line, without a blank.
+    starts_line: bool,
 }
 
 impl Reader<'_> {
@@ -112,13 +119,17 @@ impl Reader<'_> {
         None
     }
 
+    fn is_condition(&self) -> bool {
+        self.n >= 2 && self.tokens[self.n - 1].tok == Tok::LParen && self.tokens[self.n - 2].tok == Tok::If
+    }
+
     fn call(&self) -> Option<Call> {
         let mut end = self.n;
         loop {
             let open = self.opener(end)?;
             match self.tokens[open].tok {
                 Tok::LParen => match self.callee(open) {
-                    Some(callee) => return Some(self.call_at(open, callee)),
+                    Some(callee) => return Some(Call { direct: end == self.n, ..self.call_at(open, callee) }),
                     // A tuple or a parenthesis inside of a call.
                     None => end = open,
                 },
@@ -152,7 +163,7 @@ impl Reader<'_> {
 
     /// What has been written of the call whose parenthesis is at `open`.
     fn call_at(&self, open: usize, callee: Callee) -> Call {
-        let mut call = Call { callee, index: 0, attr: None, given: vec![], args: vec![] };
+        let mut call = Call { callee, index: 0, attr: None, given: vec![], args: vec![], direct: true };
         let mut depth = 0usize;
         let (mut start, mut current) = (open + 1, open + 1);
         let mut index = open + 1;
@@ -212,7 +223,8 @@ impl Reader<'_> {
                 let is_shape =
                     open >= 2 && self.tokens[open - 1].tok == Tok::LBracket && self.tokens[open - 2].tok == Tok::Tensor;
                 if is_shape || self.binds_params(open) {
-                    return Slot::Nothing;
+                    // What begins a line is a definition rather than one more parameter of a broken one.
+                    return if self.starts_line { Slot::Top } else { Slot::Nothing };
                 }
                 match call.and_then(|call| call.attr.clone()) {
                     Some(attr) => Slot::Attr(attr),
@@ -324,6 +336,7 @@ mod tests {
         assert_eq!(slot("type L[A] { |"), Slot::Type);
         assert_eq!(slot("def @f() { 1 } // a |"), Slot::Nothing);
         assert_eq!(slot("def @f() { add(1|"), Slot::Nothing);
+        assert_eq!(slot("def @f( { 1 }\nde|"), Slot::Top);
     }
 
     #[test]
@@ -338,6 +351,8 @@ mod tests {
         assert_eq!(call("def @f(%x) { @g(add(%x, (|").callee, Callee::Name("add".into()));
         assert!(at("def @f(%x|").call.is_none());
         assert!(at("def @f(%x) { |").call.is_none());
+        assert!(at("def @f(%x) { if (|").condition && !at("def @f(%x) { add(|").condition);
+        assert!(found.direct && !call("def @f(%x) { concatenate((%x, |").direct);
         let far = call("def @f(%x) { split(%x, indices_or_sections=[1, 2|");
         assert_eq!((far.attr.as_deref(), far.index), (Some("indices_or_sections"), 1));
     }

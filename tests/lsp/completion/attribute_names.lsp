@@ -6,4 +6,4 @@ def @main(%data: Tensor[(1, 3, 224, 224), float32], %w) {
 }
 > completion $0
 2 kernel_size | kernel_size=[$1] | int[] = None
-2 kernel_layout | kernel_layout="$1" | string = "OIHW"
+2 kernel_layout | kernel_layout="${1:OIHW}" | string = "OIHW"

@@ -1,9 +1,12 @@
 //! Completion: what may be written at a place, best first.
 //!
 //! The place is read from tokens (`cursor.rs`), so that calls that are half written have completions; types and scopes come from
-//! the check of the same text. Of the variables in scope those come first that the operator takes there.
+//! the check of the same text. Of the variables in scope those come first that the operator takes there, of the operators those that
+//! take the variables (`operators.rs`).
 
-use super::Cx;
+mod operators;
+
+use super::{Cx, name};
 use crate::cursor::{Call, Callee, Cursor, Slot};
 use crate::words;
 use lsp_types::{
@@ -11,14 +14,16 @@ use lsp_types::{
     InsertTextFormat, TextEdit,
 };
 use relayc_base::Span;
-use relayc_base::text::shortened;
+use relayc_base::diag::{Diagnostic, codes};
 use relayc_check::infer;
 use relayc_check::resolve::Meaning;
+use relayc_driver::{Dialect, ReadOptions, analyse};
 use relayc_ir::attrs::{Field, Kind, OpTable};
 use relayc_ir::types::{DType, Ty};
 use relayc_ops::OpDef;
 use relayc_syntax::ast::{ExprKind, PatKind, StmtKind};
 use relayc_syntax::walk::Node;
+use rustc_hash::FxHashSet;
 
 /// What is typed besides words that asks for completion.
 pub(super) const TRIGGERS: [&str; 5] = ["%", "@", ".", "=", "\""];
@@ -49,13 +54,31 @@ impl List<'_> {
             return;
         }
         let order = self.items.len();
+        // An editor compares what is typed with this, some from its start: `relu` of `nn.relu`, unless dots are typed.
+        let last = label.rsplit(['.', ' ']).next().unwrap_or(label);
+        let is_last = !self.word.is_empty() && !self.word.contains('.') && has_letters(last, self.word);
         self.items.push(CompletionItem {
             label: label.to_owned(),
-            sort_text: Some(format!("{}{order:04}", rank as u8)),
-            filter_text: Some(label.to_owned()),
+            sort_text: Some(format!("{}{}{order:04}", rank as u8, distance(label, self.word))),
+            filter_text: Some(if is_last { last } else { label }.to_owned()),
             text_edit: Some(CompletionTextEdit::Edit(TextEdit { range: self.edit, new_text })),
             ..item
         });
+    }
+}
+
+/// How far a name is from a word whose letters it has: whether it or its last part begins with it, a part of it does, it is in it.
+fn distance(name: &str, word: &str) -> u8 {
+    let (name, word) = (name.to_ascii_lowercase(), word.to_ascii_lowercase());
+    let begins = |separators: &[char]| name.split(separators).any(|part| part.starts_with(&word));
+    if name.starts_with(&word) || name.rsplit(['.', ' ']).next().is_some_and(|last| last.starts_with(&word)) {
+        0
+    } else if begins(&['.', '_', ' ', '%', '@']) {
+        1
+    } else if name.contains(&word) {
+        2
+    } else {
+        3
     }
 }
 
@@ -82,7 +105,7 @@ pub(super) fn complete(cx: &mut Cx, params: CompletionParams) -> Option<Completi
         Slot::Type => types(cx, &mut list, at),
         Slot::DType => dtypes(&mut list, Rank::Fits),
         Slot::Attr(name) => attr_values(cx, &mut list, &cursor, name),
-        &Slot::Pattern(start, end) => patterns(cx, &mut list, Span { start, end, ..cx.checked.whole() }),
+        &Slot::Pattern(start, end) => patterns(cx, &mut list, at, Span { start, end, ..cx.checked.whole() }),
     }
     let is_incomplete = list.items.len() >= MAX_ITEMS;
     Some(CompletionResponse::List(CompletionList { is_incomplete, items: list.items }))
@@ -101,45 +124,62 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('$', "\\$").replace('}', "\\}")
 }
 
-fn top(cx: &Cx, list: &mut List) {
+fn top(cx: &mut Cx, list: &mut List) {
     let words: [(&str, &str, &str); 4] = [
-        ("def", "def @${1:main}(${2:%x: Tensor[(${3:1}), float32]}) {\n  $0\n}", "def "),
+        ("def", "def @${1:main}(%${2:x}: Tensor[(${3:1}), ${4:float32}]$5) {\n  $0\n}", "def "),
         ("type", "type ${1:Name} {\n  $0\n}", "type "),
         ("extern", "extern type ${1:Name}", "extern type "),
         ("#[version]", "#[version = \"0.0.5\"]\n", "#[version = \"0.0.5\"]\n"),
     ];
+    let text = &cx.checked.text.text;
+    let has_version = text.contains("#[version");
+    // In a file without anything the first definition brings the version.
+    let version =
+        if has_version || !text.trim().trim_start_matches(list.word).is_empty() { "" } else { "#[version = \"0.0.5\"]\n" };
     for (label, with, without) in words {
-        if label.starts_with('#') && !cx.checked.text.text.trim_start().is_empty() && cx.checked.text.text.contains("#[version") {
+        if label.starts_with('#') && has_version {
             continue;
         }
-        let (text, item) = snippet(cx, kind(CompletionItemKind::KEYWORD), with.to_owned(), without);
+        let version = if label.starts_with('#') { "" } else { version };
+        let with = format!("{version}{with}");
+        let (text, item) = snippet(cx, kind(CompletionItemKind::KEYWORD), with, &format!("{version}{without}"));
         list.push(Rank::Fits, label, text, item);
     }
     if cx.checked.ast().defs.is_empty() {
-        operators(cx, list);
+        operators::push(cx, list, &[], None);
     }
 }
 
 fn values(cx: &mut Cx, list: &mut List, cursor: &Cursor, at: u32, first: bool) {
     let def = cursor.call.as_ref().and_then(callee_def);
-    if let (Some(call), Some(def)) = (&cursor.call, def) {
+    if let (Some(call), Some(def)) = (cursor.call.as_ref().filter(|call| call.direct), def) {
         attrs(cx, list, call, def);
     }
     let scope = in_scope(cx, at);
-    for (name, meaning) in &scope {
+    let sigil = list.word.chars().next();
+    for Var { name, meaning, .. } in &scope {
         if !has_letters(name, list.word) {
             continue;
         }
         let ty = cx.checked.ty(*meaning);
-        let fits = match (&cursor.call, def, ty) {
-            (Some(call), Some(def), Some(ty)) => fits(cx, &scope, call, def, ty),
+        let fits = match (cursor.call.as_ref().filter(|call| call.direct), ty) {
+            (_, Some(ty)) if cursor.condition => is_flag(cx, ty),
+            (Some(call), Some(ty)) => match def {
+                Some(def) => fits(cx, &scope, call, def, ty),
+                None => wanted(cx, call).is_none_or(|wanted| wanted == ty),
+            },
             _ => true,
         };
-        let detail = ty.map(|ty| words::short(cx.checked, ty, 80));
+        let rank = match sigil {
+            // Who types letters without `%` rarely means a variable.
+            Some(sigil) if sigil != '%' => Rank::Word,
+            _ if fits => Rank::Fits,
+            _ => Rank::Other,
+        };
+        let detail = ty.filter(|&ty| ty != Ty::ERROR).map(|ty| words::short(cx.checked, ty, 80));
         let item = CompletionItem { detail, ..kind(CompletionItemKind::VARIABLE) };
-        list.push(if fits { Rank::Fits } else { Rank::Other }, name, name.clone(), item);
+        list.push(rank, name, name.clone(), item);
     }
-    let sigil = list.word.chars().next();
     if sigil == Some('%') {
         return;
     }
@@ -148,13 +188,15 @@ fn values(cx: &mut Cx, list: &mut List, cursor: &Cursor, at: u32, first: bool) {
         return;
     }
     constructors(cx, list, at);
-    operators(cx, list);
+    operators::push(cx, list, &scope, first.then_some(at));
     for (label, with, without) in KEYWORDS {
         if !first && label == "let" {
             continue;
         }
         let (text, item) = snippet(cx, kind(CompletionItemKind::KEYWORD), with.to_owned(), without);
-        list.push(Rank::Word, label, text, item);
+        // A word that is begun is meant before the operators that have its letters.
+        let is_begun = !list.word.is_empty() && label.starts_with(list.word) && !label.starts_with("ref");
+        list.push(if is_begun { Rank::Near } else { Rank::Word }, label, text, item);
     }
 }
 
@@ -192,14 +234,16 @@ fn attrs(cx: &Cx, list: &mut List, call: &Call, def: &OpDef) {
             (_, true) => Rank::Near,
             _ => Rank::Other,
         };
-        let with = match field.kind {
-            Kind::Str | Kind::StdStr | Kind::DType => format!("{}=\"$1\"", field.name),
-            Kind::Ints | Kind::IntsOrNone | Kind::OptInts | Kind::IntLists | Kind::Floats | Kind::Numbers => {
-                format!("{}=[$1]", field.name)
-            }
-            _ => format!("{}=$1", field.name),
-        };
         let default = field.default.map_or("required".to_owned(), |default| relayc_ops::literal(&default()));
+        let shown = escaped(if field.default.is_some() { default.trim_matches(['"', '[', ']']) } else { "" });
+        let place = if shown.is_empty() || shown == "None" { "$1".to_owned() } else { format!("${{1:{shown}}}") };
+        let with = match field.kind {
+            Kind::Str | Kind::StdStr | Kind::DType => format!("{}=\"{place}\"", field.name),
+            Kind::Ints | Kind::IntsOrNone | Kind::OptInts | Kind::IntLists | Kind::Floats | Kind::Numbers => {
+                format!("{}=[{place}]", field.name)
+            }
+            _ => format!("{}={place}", field.name),
+        };
         let documentation = Some(Documentation::String(field.doc.split_whitespace().collect::<Vec<_>>().join(" ")));
         let item = CompletionItem {
             detail: Some(format!("{} = {default}", field.kind.name())),
@@ -211,8 +255,28 @@ fn attrs(cx: &Cx, list: &mut List, call: &Call, def: &OpDef) {
     }
 }
 
+/// Whether a type is that of a condition.
+fn is_flag(cx: &Cx, ty: Ty) -> bool {
+    cx.checked.module().types.as_tensor(ty).is_some_and(|(shape, dtype)| shape.is_empty() && dtype.is_bool())
+}
+
+/// The type that a function or a constructor takes as its next argument, where it is known whole.
+fn wanted(cx: &Cx, call: &Call) -> Option<Ty> {
+    let module = cx.checked.module();
+    let ty = match &call.callee {
+        Callee::Global(name) => {
+            let global = module.globals.iter().find(|global| *global.name == **name)?;
+            let var = &module.vars[*module.funcs[global.func].params.get(call.index)?];
+            var.checked_ty.or(var.ty)?
+        }
+        Callee::Name(name) => *module.ctors.iter().find(|ctor| *ctor.name == **name)?.inputs.get(call.index)?,
+    };
+    let types = &module.types;
+    (ty != Ty::ERROR && !types.has_hole(ty) && !types.has_param(ty) && !types.has_open(ty)).then_some(ty)
+}
+
 /// Whether the relation of an operator can hold with a value of this type as its next operand.
-fn fits(cx: &mut Cx, scope: &[(String, Meaning)], call: &Call, def: &'static OpDef, ty: Ty) -> bool {
+fn fits(cx: &mut Cx, scope: &[Var], call: &Call, def: &'static OpDef, ty: Ty) -> bool {
     if call.attr.is_some() || call.index >= def.args.len() {
         return false;
     }
@@ -226,21 +290,33 @@ fn fits(cx: &mut Cx, scope: &[(String, Meaning)], call: &Call, def: &'static OpD
 }
 
 /// The type of a value in the text: of an expression, or of a variable in a call that was not understood.
-fn value_ty(cx: &Cx, scope: &[(String, Meaning)], at: Span) -> Option<Ty> {
+fn value_ty(cx: &Cx, scope: &[Var], at: Span) -> Option<Ty> {
     if let Some(expr) = cx.checked.expr_at(at) {
         return cx.checked.module().expr_tys.get(expr).copied().flatten();
     }
     let text = cx.checked.slice(at);
-    scope.iter().find(|(name, _)| name == text).and_then(|(_, meaning)| cx.checked.ty(*meaning))
+    scope.iter().find(|var| var.name == text).and_then(|var| cx.checked.ty(var.meaning))
+}
+
+/// A variable or graph number.
+struct Var {
+    /// With its `%`.
+    name: String,
+    meaning: Meaning,
+    is_param: bool,
 }
 
 /// The variables and graph numbers that may be used at a place, the nearest first.
-fn in_scope(cx: &Cx, at: u32) -> Vec<(String, Meaning)> {
+fn in_scope(cx: &Cx, at: u32) -> Vec<Var> {
     let ast = cx.checked.ast();
     let mut names: Vec<Span> = vec![];
+    let mut params = FxHashSet::default();
     for node in ast.path(at) {
         match node {
-            Node::Func(func) => names.extend(ast.items(ast.funcs[func].params).iter().map(|param| param.name)),
+            Node::Func(func) => {
+                names.extend(ast.items(ast.funcs[func].params).iter().map(|param| param.name));
+                params.extend(ast.items(ast.funcs[func].params).iter().map(|param| param.name));
+            }
             Node::Expr(expr) => {
                 let ExprKind::Seq { stmts, .. } = ast.exprs[expr].kind else { continue };
                 let before = ast.items(stmts).iter().filter(|&&stmt| ast.stmts[stmt].span.end <= at);
@@ -263,11 +339,16 @@ fn in_scope(cx: &Cx, at: u32) -> Vec<(String, Meaning)> {
         }
     }
     names.reverse();
-    let mut known = rustc_hash::FxHashSet::default();
+    // A binding of a name that its scope has already binds nothing.
+    let diagnostics = cx.checked.analysis.program.diagnostics.iter().filter(|diagnostic| diagnostic.code == codes::W0003);
+    let void: FxHashSet<Span> = diagnostics.map(Diagnostic::span).collect();
+    names.retain(|name| !void.contains(name));
+    let mut known = FxHashSet::default();
     let named = names.into_iter().filter_map(|name| {
         let text = cx.checked.slice(name).to_owned();
         let mention = cx.checked.mention_at(name.start).filter(|mention| mention.span == name)?;
-        known.insert(text.clone()).then_some((text, mention.meaning))
+        let is_param = params.contains(&name);
+        known.insert(text.clone()).then_some(Var { name: text, meaning: mention.meaning, is_param })
     });
     named.collect()
 }
@@ -297,46 +378,30 @@ fn constructors(cx: &Cx, list: &mut List, at: u32) {
     }
 }
 
-fn operators(cx: &Cx, list: &mut List) {
-    for def in relayc_ops::table().defs().iter().filter(|def| !def.internal) {
-        let item = CompletionItem {
-            detail: Some(shortened(&def.signature(), 120)),
-            documentation: Some(Documentation::String(def.summary().to_owned())),
-            ..kind(CompletionItemKind::FUNCTION)
-        };
-        let (text, item) = snippet(cx, item, call_text(def), def.name);
-        list.push(Rank::Other, def.name, text, item);
-    }
-}
+/// No longer text is checked again for a type.
+const MAX_CHECKED: usize = 64 * 1024;
 
-/// A call with places for its operands and its required attributes.
-fn call_text(def: &OpDef) -> String {
-    let operands = def.args.iter().map(|arg| arg.name.to_owned());
-    let required = def.written_fields().iter().filter(|field| field.default.is_none());
-    let mut n = 0;
-    let mut place = |text: &str| {
-        n += 1;
-        format!("${{{n}:{}}}", escaped(text))
-    };
-    let mut parts: Vec<String> = operands.map(|name| place(&format!("%{name}"))).collect();
-    parts.extend(required.map(|field| format!("{}={}", field.name, place(example(field)))));
-    format!("{}({})", def.name, parts.join(", "))
-}
-
-/// A value of the kind of a field, to be written over.
-fn example(field: &Field) -> &'static str {
-    match field.kind {
-        Kind::Str | Kind::StdStr => "\"\"",
-        Kind::DType => "\"float32\"",
-        Kind::Ints | Kind::IntsOrNone | Kind::OptInts | Kind::Floats | Kind::Numbers => "[1]",
-        Kind::IntLists => "[[1]]",
-        Kind::Bool | Kind::OptBool => "True",
-        Kind::Float | Kind::OptFloat => "1f",
-        _ => "1",
+/// The type of what is bound by the name that ends at a place, without what is written from there to the cursor.
+fn inferred(cx: &Cx, end: u32, at: u32) -> Option<String> {
+    let text = &cx.checked.text.text;
+    if text.len() > MAX_CHECKED {
+        return None;
     }
+    let without = format!("{}{}", &text[..end as usize], &text[at as usize..]);
+    let found = analyse(&name(cx.uri), &without, &ReadOptions::of(Dialect::Today));
+    let Meaning::Local(var) = found.mentions.iter().find(|mention| mention.span.end == end)?.meaning else { return None };
+    let module = &found.program.module;
+    let ty = module.vars[var].checked_ty.filter(|&ty| ty != Ty::ERROR && !module.types.has_hole(ty))?;
+    Some(module.types.text(ty)).filter(|text| !text.ends_with('…'))
 }
 
 fn types(cx: &Cx, list: &mut List, at: u32) {
+    // What a name without a type has is what may be written behind it.
+    let before = cx.checked.text.text[..at as usize].strip_suffix(list.word).unwrap_or("").trim_end();
+    let bound = before.strip_suffix(':').map(|before| before.trim_end().len() as u32);
+    if let Some(text) = bound.and_then(|end| inferred(cx, end, at)) {
+        list.push(Rank::Required, &text, text.clone(), kind(CompletionItemKind::STRUCT));
+    }
     let (text, item) = snippet(cx, kind(CompletionItemKind::STRUCT), "Tensor[(${1:1}), ${2:float32}]".to_owned(), "Tensor[(");
     list.push(Rank::Required, "Tensor", text, item);
     dtypes(list, Rank::Near);
@@ -421,13 +486,13 @@ fn string_values(field: &Field) -> Vec<String> {
         values.extend(layouts.iter().map(|&layout| layout.to_owned()));
     }
     values.retain(|value| !value.is_empty());
-    let mut known = rustc_hash::FxHashSet::default();
+    let mut known = FxHashSet::default();
     values.retain(|value| known.insert(value.clone()));
     values
 }
 
 /// Patterns: the constructors of the type that is matched, or all of them.
-fn patterns(cx: &Cx, list: &mut List, scrutinee: Span) {
+fn patterns(cx: &Cx, list: &mut List, at: u32, scrutinee: Span) {
     let module = cx.checked.module();
     let ty = value_ty(cx, &in_scope(cx, scrutinee.start), scrutinee);
     let adt = ty.map(|ty| module.types.data(ty));
@@ -446,4 +511,20 @@ fn patterns(cx: &Cx, list: &mut List, scrutinee: Span) {
     }
     let (text, item) = snippet(cx, kind(CompletionItemKind::KEYWORD), "_ => { $0 },".to_owned(), "_");
     list.push(Rank::Other, "_", text, item);
+    let all: Vec<&relayc_ir::Ctor> =
+        module.ctors.iter().filter(|ctor| wanted.as_ref() == Some(&module.adts[ctor.adt].name)).collect();
+    let is_first = cx.checked.text.text[..at as usize].trim_end_matches(list.word).trim_end().ends_with('{');
+    if cx.client.snippets && is_first && all.len() > 1 {
+        let arms = all.iter().enumerate().map(|(index, ctor)| {
+            let fields: Vec<String> = (1..=ctor.inputs.len()).map(|i| format!("%a{i}")).collect();
+            let fields = if fields.is_empty() { String::new() } else { format!("({})", fields.join(", ")) };
+            format!("{}{fields} => {{ ${} }},", ctor.name, index + 1)
+        });
+        let item = CompletionItem {
+            detail: Some(format!("a clause for each of {}", all.len())),
+            insert_text_format: Some(InsertTextFormat::SNIPPET),
+            ..kind(CompletionItemKind::KEYWORD)
+        };
+        list.push(Rank::Near, "every case", arms.collect::<Vec<_>>().join("\n"), item);
+    }
 }

@@ -4,6 +4,7 @@ use super::{Cx, completion};
 use crate::cursor::{Callee, Cursor};
 use crate::words;
 use lsp_types::{Documentation, ParameterInformation, ParameterLabel, SignatureHelp, SignatureHelpParams, SignatureInformation};
+use relayc_ir::types::Ty;
 
 pub(super) fn help(cx: &mut Cx, params: SignatureHelpParams) -> Option<SignatureHelp> {
     let at = cx.offset(params.text_document_position_params.position);
@@ -62,7 +63,8 @@ fn function(cx: &Cx, name: &str) -> Option<Parts> {
     let global = module.globals.iter().find(|global| *global.name == *name)?;
     let params = module.funcs[global.func].params.iter().map(|&var| {
         let var = &module.vars[var];
-        let ty = var.checked_ty.or(var.ty).map_or("_".to_owned(), |ty| words::short(cx.checked, ty, 80));
+        let ty = var.checked_ty.or(var.ty).filter(|&ty| ty != Ty::ERROR);
+        let ty = ty.map_or("_".to_owned(), |ty| words::short(cx.checked, ty, 80));
         format!("%{}: {ty}", var.name)
     });
     Some((format!("@{name}"), params.collect(), vec![], None))

@@ -1,0 +1,16 @@
+//! Words that begin a value.
+def @f(%x: int32) { let %y = i$0; %y }
+> completion $0
+2 if | if (${1:condition}) {\n  $2\n} else {\n  $0\n} |
+3 image.affine_grid | image.affine_grid(${1:%data}, target_shape=[${2:1}]) | image.affine_grid(data, target_shape=…)
+3 image.crop_and_resize | image.crop_and_resize(${1:%data}, ${2:%boxes}, ${3:%box_indices}$4) | image.crop_and_resize(data, boxes, box_indices, crop_size=None, layout="NCHW", method="bilinear", extrapolation_value= …
+3 image.dilation2d | image.dilation2d(${1:%data}, ${2:%weight}$3) | image.dilation2d(data, weight, strides=[1, 1], padding=[0, 0], dilations=[1, 1], data_layout="NCHW", kernel_layout="IH …
+3 image.grid_sample | image.grid_sample(${1:%data}, ${2:%grid}$3) | image.grid_sample(data, grid, method="bilinear", layout="NCHW", padding_mode="zeros", align_corners=True)
+3 image.resize1d | image.resize1d(${1:%data}$2) | image.resize1d(data, size=None, roi=None, layout="NCW", method="linear", coordinate_transformation_mode="half_pixel", …
+3 image.resize2d | image.resize2d(${1:%data}$2) | image.resize2d(data, size=None, roi=None, layout="NCHW", method="linear", coordinate_transformation_mode="half_pixel", …
+3 image.resize3d | image.resize3d(${1:%data}$2) | image.resize3d(data, size=None, roi=None, layout="NCDHW", method="linear", coordinate_transformation_mode="half_pixel" …
+3 invert_permutation | invert_permutation(${1:%data}) | invert_permutation(data)
+3 isfinite | isfinite(${1:%data}) | isfinite(data)
+3 isinf | isinf(${1:%data}) | isinf(data)
+3 isnan | isnan(${1:%data}) | isnan(data)
+… and 97 more
