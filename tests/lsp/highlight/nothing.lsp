@@ -1,0 +1,4 @@
+//! No name, no highlight.
+def @f(%x: int32) { $0{ %x } }
+> documentHighlight $0
+null
