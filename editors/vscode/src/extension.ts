@@ -1,0 +1,25 @@
+// What VS Code starts: the server, and what the commands of this extension show.
+
+import * as vscode from "vscode";
+import { Explanations } from "./explanations";
+import { Passes } from "./passes";
+import { Pictures } from "./pictures";
+import { Server } from "./server";
+import { Tests } from "./tests";
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  const server = new Server(context);
+  const pictures = new Pictures(server);
+  const passes = new Passes(server);
+  const explanations = new Explanations(server);
+  const tests = new Tests(server);
+  context.subscriptions.push(server, pictures, passes, explanations, tests);
+  const command = (name: string, act: (...args: never[]) => unknown) =>
+    context.subscriptions.push(vscode.commands.registerCommand(name, act));
+  command("relayc.restartServer", () => server.restart());
+  command("relayc.showPicture", (uri?: string, name?: string) => pictures.show(uri, name));
+  command("relayc.showPass", (uri?: string) => passes.show(uri));
+  command("relayc.showExplanation", (code?: string) => explanations.show(code));
+  command("relayc.runTests", () => tests.runActive());
+  await server.restart();
+}
