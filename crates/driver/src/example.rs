@@ -82,6 +82,33 @@ impl Example {
     }
 }
 
+/// The mark of a line with an example.
+pub const RUN: &str = "run:";
+
+/// The text of each comment line with a mark, with its number from 1. A line continues on the next one if that begins with `//` and
+/// three blanks.
+pub fn lines(text: &str, mark: &str) -> Vec<(usize, String)> {
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    let mut goes_on = false;
+    for (i, line) in text.lines().enumerate() {
+        let Some(comment) = line.trim().strip_prefix("//") else {
+            goes_on = false;
+            continue;
+        };
+        match (comment.trim().strip_prefix(mark), lines.last_mut()) {
+            (Some(run), _) => lines.push((i + 1, run.trim().to_owned())),
+            (None, Some((_, run))) if goes_on && comment.starts_with("   ") => {
+                run.push(' ');
+                run.push_str(comment.trim());
+                continue;
+            }
+            _ => {}
+        }
+        goes_on = comment.trim().starts_with(mark);
+    }
+    lines
+}
+
 impl Example {
     /// The function that is called, without `@`.
     pub fn function(&self) -> &str {

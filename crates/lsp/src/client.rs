@@ -28,6 +28,17 @@ pub(crate) struct Client {
     pub(crate) action_literals: bool,
     /// Whether it asks for the edit of an action when it is chosen.
     pub(crate) resolves_edits: bool,
+    /// Whether it takes a request to ask for lenses again.
+    pub(crate) refreshes_lenses: bool,
+    /// Whether it can show a picture: has the command `relayc.showPicture`.
+    pub(crate) shows_pictures: bool,
+    /// Whether it can show what a pass makes of a text: has the command `relayc.showPass`.
+    pub(crate) shows_passes: bool,
+    /// Whether it opens pages of codes, `relayc:explain/E0301`.
+    pub(crate) explanations: bool,
+    /// Whether the user trusts the workspace, if the client says it (`initializationOptions.trusted`). Without a word, tests and passes are
+    /// run on request, and no file outside of the workspace is read.
+    pub(crate) trust: Option<bool>,
 }
 
 impl Client {
@@ -41,8 +52,16 @@ impl Client {
         let signature = text.and_then(|text| text.signature_help.as_ref()?.signature_information.as_ref());
         let label_offsets = signature.and_then(|signature| signature.parameter_information.as_ref()?.label_offset_support);
         let resolved = text.and_then(|text| text.code_action.as_ref()?.resolve_support.as_ref());
+        let own = capabilities.experimental.as_ref().and_then(|own| own.get("relayc"));
+        let commands = own.and_then(|own| own.get("commands")?.as_array()).map_or(&[][..], Vec::as_slice);
+        let has = |name: &str| commands.iter().any(|command| command == name);
         Client {
             resolves_edits: resolved.is_some_and(|resolved| resolved.properties.iter().any(|property| property == "edit")),
+            refreshes_lenses: workspace.and_then(|w| w.code_lens.as_ref()?.refresh_support).unwrap_or(false),
+            shows_pictures: has("relayc.showPicture"),
+            shows_passes: has("relayc.showPass"),
+            explanations: own.and_then(|own| own.get("explanations")?.as_bool()).unwrap_or(false),
+            trust: None,
             document_changes: workspace.and_then(|w| w.workspace_edit.as_ref()?.document_changes).unwrap_or(false),
             label_offsets: label_offsets.unwrap_or(false),
             encoding: Encoding::negotiated(encodings),

@@ -1,6 +1,7 @@
 //! An open text: its newest form, the last check of it, and the requests that wait for the next.
 
 use crate::checked::Checked;
+use crate::requests::commands::Outcome;
 use crate::rules::Rules;
 use crate::text::Text;
 use lsp_server::Request;
@@ -18,11 +19,13 @@ pub(crate) struct Document {
     pub(crate) checked: Option<Checked>,
     /// Requests about the newest text, in the order they came.
     pub(crate) waiting: Vec<Request>,
+    /// What tests that were run on the newest text gave.
+    pub(crate) outcomes: Vec<Outcome>,
 }
 
 impl Document {
     pub(crate) fn new(version: i32, text: Text, rules: Arc<Rules>) -> Document {
-        Document { version, revision: 0, text, rules, checked: None, waiting: vec![] }
+        Document { version, revision: 0, text, rules, checked: None, waiting: vec![], outcomes: vec![] }
     }
 
     /// Whether the newest text has been checked.

@@ -6,6 +6,8 @@
 use crate::checked::Checked;
 use crate::client::Client;
 use crate::document::Document;
+use crate::jobs::{self, Jobs};
+use crate::requests::commands::{self, Command, Work};
 use crate::requests::{self, Cx};
 use crate::rules::Rules;
 use crate::settings::Settings;
@@ -15,14 +17,17 @@ use crossbeam_channel::{Receiver, Sender, select, unbounded};
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
     Cancel, DidChangeConfiguration, DidChangeTextDocument, DidChangeWatchedFiles, DidChangeWorkspaceFolders,
-    DidCloseTextDocument, DidOpenTextDocument, Exit, Initialized, LogMessage, Notification as _, PublishDiagnostics, SetTrace,
+    DidCloseTextDocument, DidOpenTextDocument, Exit, Initialized, LogMessage, Notification as _, Progress, PublishDiagnostics,
+    SetTrace,
 };
 use lsp_types::request::{
-    DocumentDiagnosticRequest, Initialize, Request as _, Shutdown, WorkspaceDiagnosticRefresh, WorkspaceSymbolRequest,
+    CodeLensRefresh, DocumentDiagnosticRequest, ExecuteCommand, Initialize, Request as _, Shutdown, WorkspaceDiagnosticRefresh,
+    WorkspaceSymbolRequest,
 };
 use lsp_types::{
-    DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams, InitializeParams, LogMessageParams, MessageType,
-    NumberOrString, PublishDiagnosticsParams, Uri,
+    DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams, ExecuteCommandParams, InitializeParams, LogMessageParams,
+    MessageType, NumberOrString, ProgressParams, ProgressParamsValue, PublishDiagnosticsParams, Uri, WorkDoneProgress,
+    WorkDoneProgressBegin, WorkDoneProgressEnd,
 };
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
@@ -57,7 +62,9 @@ struct Done {
 
 struct Server {
     sender: Sender<Message>,
-    jobs: Sender<Job>,
+    checks: Sender<Job>,
+    /// Commands that are carried out.
+    jobs: Jobs,
     phase: Phase,
     client: Client,
     settings: Settings,
@@ -67,20 +74,24 @@ struct Server {
     is_heard: Cell<bool>,
     /// How many forms of texts there were: a number of its own for each, whatever versions the client says.
     revisions: u64,
+    /// How many requests the server has sent.
+    n_asked: u64,
 }
 
 /// Serves one editor over a connection until it says `exit` or is gone. True if it said `shutdown` before.
 pub fn serve_over(connection: Connection) -> bool {
     let Connection { sender, receiver } = connection;
-    let (jobs, todo) = unbounded::<Job>();
+    let (checks, todo) = unbounded::<Job>();
     let (finished, done) = unbounded::<Done>();
     let worker = std::thread::Builder::new().name("check".to_owned());
     if worker.spawn(move || check_texts(&todo, &finished)).is_err() {
         return false;
     }
     let client = Client::of(&Default::default());
+    let (jobs, outputs) = Jobs::new();
     let mut server = Server {
         sender,
+        checks,
         jobs,
         phase: Phase::Fresh,
         client,
@@ -89,6 +100,7 @@ pub fn serve_over(connection: Connection) -> bool {
         documents: FxHashMap::default(),
         is_heard: Cell::new(true),
         revisions: 0,
+        n_asked: 0,
     };
     while server.is_heard.get() {
         select! {
@@ -100,6 +112,11 @@ pub fn serve_over(connection: Connection) -> bool {
             recv(done) -> done => {
                 if let Ok(done) = done {
                     server.checked(done);
+                }
+            }
+            recv(outputs) -> output => {
+                if let Ok(output) = output {
+                    server.worked(output);
                 }
             }
         }
@@ -186,6 +203,7 @@ impl Server {
                     self.fail(request.id, ErrorCode::InternalError, "the workspace is not indexed");
                 }
             }
+            (Phase::Running, ExecuteCommand::METHOD) => self.execute(request),
             (Phase::Running, _) => self.about_text(request),
             (Phase::Down, _) => self.fail(request.id, ErrorCode::InvalidRequest, "the server was shut down"),
         }
@@ -199,8 +217,9 @@ impl Server {
         self.client = Client::of(&params.capabilities);
         if let Some(options) = &params.initialization_options {
             self.settings = Settings::of(options.get("relayc").unwrap_or(options));
+            self.client.trust = options.get("trusted").and_then(Value::as_bool);
         }
-        self.workspace = Workspace::open(&params, self.client.encoding, self.sender.clone());
+        self.workspace = Workspace::open(&params, &self.client, self.sender.clone());
         self.phase = Phase::Running;
         let result = json!({
             "capabilities": requests::capabilities(&self.client),
@@ -232,13 +251,96 @@ impl Server {
         let Some(document) = self.documents.get_mut(uri) else { return };
         let version = document.version;
         let Some(checked) = document.checked.as_mut() else { return };
-        let mut cx = Cx { checked, client: &self.client, settings: &self.settings, rules: &document.rules, uri, version };
+        let outcomes = &document.outcomes;
+        let mut cx =
+            Cx { checked, client: &self.client, settings: &self.settings, rules: &document.rules, uri, version, outcomes };
         let Request { id, method, params } = request;
         let answer = catch_unwind(AssertUnwindSafe(|| requests::answer(&mut cx, &method, params)));
         match answer {
             Ok(Ok(value)) => self.send(Response::new_ok(id, value)),
             Ok(Err((code, why))) => self.fail(id, code, &why),
             Err(panic) => self.fail(id, ErrorCode::InternalError, &panic_text(&*panic)),
+        }
+    }
+
+    /// Carries a command out: at once, or, on a text, in a process of its own.
+    fn execute(&mut self, request: Request) {
+        let Request { id, params, .. } = request;
+        let params: ExecuteCommandParams = match serde_json::from_value(params) {
+            Ok(params) => params,
+            Err(error) => return self.fail(id, ErrorCode::InvalidParams, &error.to_string()),
+        };
+        let (what, args) = match commands::read(&params.command, params.arguments) {
+            Ok(Command::Answered(value)) => return self.send(Response::new_ok(id, value)),
+            Ok(Command::Work(what, args)) => (what, args),
+            Err(why) => return self.fail(id, ErrorCode::InvalidParams, &why),
+        };
+        if self.client.trust == Some(false) {
+            return self.fail(id, ErrorCode::RequestFailed, "nothing is run in a workspace that is not trusted");
+        }
+        let Some(uri) = args.text_document.as_ref().map(|document| document.uri.clone()) else {
+            return self.fail(id, ErrorCode::InvalidParams, "no document is named");
+        };
+        let Some(document) = self.documents.get(&uri) else {
+            return self.fail(id, ErrorCode::InvalidParams, &format!("`{}` is not open", uri.as_str()));
+        };
+        let (revision, text) = (document.revision, document.text.clone());
+        let work = Work::new(what, args, &uri, &text);
+        let progress = params.work_done_progress_params.work_done_token;
+        let title = work.title();
+        let begin = WorkDoneProgressBegin { title, cancellable: Some(true), message: None, percentage: None };
+        self.progress(progress.as_ref(), WorkDoneProgress::Begin(begin));
+        self.jobs.add(jobs::Job { request: id, uri, revision, text, work, progress });
+        self.start_jobs();
+    }
+
+    fn start_jobs(&mut self) {
+        for (job, why) in self.jobs.start() {
+            self.done(job, Err((ErrorCode::InternalError, why)));
+        }
+    }
+
+    /// Takes what the process of a job has written.
+    fn worked(&mut self, output: jobs::Output) {
+        if let Some((job, found)) = self.jobs.ended(output) {
+            let answer = match found {
+                Ok(found) => {
+                    self.keep_outcomes(&job, &found);
+                    Ok(commands::finished(&job.work, &job.text, found))
+                }
+                Err(why) => Err((ErrorCode::RequestFailed, why)),
+            };
+            self.done(job, answer);
+        }
+        self.start_jobs();
+    }
+
+    /// Keeps what tests gave, as long as the text is the one they ran on, and has the lenses asked for again.
+    fn keep_outcomes(&mut self, job: &jobs::Job, found: &Value) {
+        let document = self.documents.get_mut(&job.uri).filter(|document| document.revision == job.revision);
+        let Some(document) = document.filter(|_| job.work.is_run()) else { return };
+        let outcomes = commands::outcomes(found);
+        document.outcomes.retain(|old| outcomes.iter().all(|new| new.line != old.line));
+        document.outcomes.extend(outcomes);
+        if self.client.refreshes_lenses {
+            self.n_asked += 1;
+            let id = RequestId::from(format!("lenses-{}", self.n_asked));
+            self.send(Request { id, method: CodeLensRefresh::METHOD.to_owned(), params: Value::Null });
+        }
+    }
+
+    fn done(&self, job: jobs::Job, answer: Result<Value, (ErrorCode, String)>) {
+        self.progress(job.progress.as_ref(), WorkDoneProgress::End(WorkDoneProgressEnd { message: None }));
+        match answer {
+            Ok(value) => self.send(Response::new_ok(job.request, value)),
+            Err((code, why)) => self.fail(job.request, code, &why),
+        }
+    }
+
+    fn progress(&self, token: Option<&lsp_types::ProgressToken>, value: WorkDoneProgress) {
+        if let Some(token) = token {
+            let params = ProgressParams { token: token.clone(), value: ProgressParamsValue::WorkDone(value) };
+            self.send(Notification::new(Progress::METHOD.to_owned(), params));
         }
     }
 
@@ -289,7 +391,7 @@ impl Server {
         let text = Text::new(&text, self.client.encoding);
         self.forget(&uri);
         self.workspace.note(&uri, Some(&text));
-        let rules = self.workspace.rules_anew(&uri, &self.settings, self.client.encoding);
+        let rules = self.workspace.rules_anew(&uri, &self.settings, &self.client);
         self.publish_configurations();
         self.documents.insert(uri.clone(), Document::new(version, text, rules));
         self.check(&uri);
@@ -300,6 +402,7 @@ impl Server {
         let Some(document) = self.documents.get_mut(uri) else { return };
         document.text = document.text.changed(&params.content_changes);
         document.version = params.text_document.version;
+        document.outcomes.clear();
         self.workspace.note(uri, Some(&document.text));
         // What was asked with positions is about the text before.
         let waiting = std::mem::take(&mut document.waiting).into_iter();
@@ -339,6 +442,10 @@ impl Server {
                 return self.fail(id, ErrorCode::RequestCanceled, "cancelled");
             }
         }
+        if let Some(job) = self.jobs.cancel(&id) {
+            self.done(job, Err((ErrorCode::RequestCanceled, "cancelled".to_owned())));
+            self.start_jobs();
+        }
     }
 
     /// Has the newest form of a text checked.
@@ -346,9 +453,8 @@ impl Server {
         let Some(document) = self.documents.get_mut(uri) else { return };
         self.revisions += 1;
         document.revision = self.revisions;
-        let job =
-            Job { uri: uri.clone(), revision: document.revision, text: document.text.clone(), rules: document.rules.clone() };
-        let _ = self.jobs.send(job);
+        let (text, rules) = (document.text.clone(), document.rules.clone());
+        let _ = self.checks.send(Job { uri: uri.clone(), revision: document.revision, text, rules });
     }
 
     /// Tells what is wrong in configurations, and what is not any more.
@@ -360,7 +466,7 @@ impl Server {
     fn check_all(&mut self) {
         let uris: Vec<Uri> = self.documents.keys().cloned().collect();
         for uri in uris {
-            let rules = self.workspace.rules(&uri, &self.settings, self.client.encoding);
+            let rules = self.workspace.rules(&uri, &self.settings, &self.client);
             if let Some(document) = self.documents.get_mut(&uri) {
                 document.rules = rules;
             }
@@ -400,7 +506,8 @@ impl Server {
         let Some(document) = self.documents.get_mut(uri) else { return };
         let version = document.version;
         let Some(checked) = document.checked.as_mut() else { return };
-        let cx = Cx { checked, client: &self.client, settings: &self.settings, rules: &document.rules, uri, version };
+        let outcomes = &document.outcomes;
+        let cx = Cx { checked, client: &self.client, settings: &self.settings, rules: &document.rules, uri, version, outcomes };
         match catch_unwind(AssertUnwindSafe(|| requests::diagnostics::of(&cx))) {
             Ok(diagnostics) => self.publish(uri, diagnostics, Some(version)),
             Err(panic) => self.send(log(MessageType::ERROR, &panic_text(&*panic))),

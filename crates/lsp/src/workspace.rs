@@ -3,12 +3,13 @@
 //! Promises to read no file outside of its folders unless the client says that the user trusts the workspace; links that lead out of
 //! them lead nowhere. A text that is in no folder of the workspace has its own folder.
 
+use crate::client::Client;
 use crate::index::{Index, Task};
 use crate::paths::{path_of, uri_of};
 use crate::requests::diagnostics;
 use crate::rules::Rules;
 use crate::settings::Settings;
-use crate::text::{Encoding, Text};
+use crate::text::Text;
 use lsp_server::{Message, Request};
 use lsp_types::{
     DidChangeWatchedFilesParams, FileChangeType, FileEvent, InitializeParams, Registration, RegistrationParams, Uri,
@@ -42,25 +43,18 @@ pub(crate) struct Workspace {
 
 impl Workspace {
     /// The workspace that a client opens; `answers` is where answers about symbols go.
-    pub(crate) fn open(params: &InitializeParams, encoding: Encoding, answers: crossbeam_channel::Sender<Message>) -> Workspace {
+    pub(crate) fn open(params: &InitializeParams, client: &Client, answers: crossbeam_channel::Sender<Message>) -> Workspace {
         let folders = params.workspace_folders.as_deref().unwrap_or_default().iter().filter_map(|folder| path_of(&folder.uri));
         let mut folders: Vec<PathBuf> = folders.collect();
         if params.workspace_folders.is_none() {
             #[allow(deprecated, reason = "what clients said before there were several")]
             folders.extend(params.root_uri.as_ref().and_then(path_of));
         }
-        let trusted = params.initialization_options.as_ref().and_then(|options| options.get("trusted"));
         let workspace = params.capabilities.workspace.as_ref();
         let can_watch =
             workspace.and_then(|workspace| workspace.did_change_watched_files.as_ref()?.dynamic_registration).unwrap_or(false);
-        let index = Index::start(encoding, can_watch, answers);
-        let workspace = Workspace {
-            folders,
-            is_trusted: trusted.and_then(Value::as_bool).unwrap_or(false),
-            can_watch,
-            index,
-            ..Workspace::default()
-        };
+        let index = Index::start(client.encoding, can_watch, answers);
+        let workspace = Workspace { folders, is_trusted: client.trust == Some(true), can_watch, index, ..Workspace::default() };
         workspace.index.send(Task::Folders(workspace.folders.clone()));
         workspace
     }
@@ -118,20 +112,20 @@ impl Workspace {
     }
 
     /// The rules for a text that is opened: if the client does not tell of files that change, they are read anew.
-    pub(crate) fn rules_anew(&mut self, uri: &Uri, settings: &Settings, encoding: Encoding) -> Arc<Rules> {
+    pub(crate) fn rules_anew(&mut self, uri: &Uri, settings: &Settings, client: &Client) -> Arc<Rules> {
         if !self.can_watch {
             self.forget();
         }
-        self.rules(uri, settings, encoding)
+        self.rules(uri, settings, client)
     }
 
     /// The rules for a text.
-    pub(crate) fn rules(&mut self, uri: &Uri, settings: &Settings, encoding: Encoding) -> Arc<Rules> {
+    pub(crate) fn rules(&mut self, uri: &Uri, settings: &Settings, client: &Client) -> Arc<Rules> {
         let mut rules = Rules::default();
         if let Some(path) = path_of(uri) {
             let reach = self.reach(&path);
             if let Some(file) = config::find(&path, &reach) {
-                let project = self.project(file, &reach, encoding);
+                let project = self.project(file, &reach, client);
                 rules.style = project.style;
                 rules.how.levels = project.levels.clone();
                 rules.how.weights = project.weights(&path, &mut self.weights);
@@ -150,7 +144,7 @@ impl Workspace {
         Reach::inside(self.folders.iter().map(PathBuf::as_path).chain(own))
     }
 
-    fn project(&mut self, file: PathBuf, reach: &Reach, encoding: Encoding) -> Arc<Project> {
+    fn project(&mut self, file: PathBuf, reach: &Reach, client: &Client) -> Arc<Project> {
         let key = (file, reach.clone());
         if let Some(project) = self.projects.get(&key) {
             return project.clone();
@@ -158,9 +152,9 @@ impl Workspace {
         let project = Arc::new(Project::open(&key.0, reach));
         if let Some(uri) = uri_of(&key.0) {
             let text = project.sources.files().next().map_or(String::new(), |file| file.text.to_string());
-            let text = Text::new(&text, encoding);
+            let text = Text::new(&text, client.encoding);
             let found: Vec<_> =
-                project.diagnostics.iter().map(|diagnostic| diagnostics::shown_in(&text, &uri, diagnostic)).collect();
+                project.diagnostics.iter().map(|diagnostic| diagnostics::shown_in(client, &text, &uri, diagnostic)).collect();
             if !found.is_empty() {
                 self.told.push(uri.clone());
                 self.reports.push((uri, found));

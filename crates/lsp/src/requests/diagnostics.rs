@@ -1,9 +1,10 @@
 //! Diagnostics: what `relayc check` says, at its places.
 
 use super::Cx;
+use crate::client::Client;
 use crate::text::Text;
 use lsp_types::{
-    Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, DocumentDiagnosticParams,
+    CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, DocumentDiagnosticParams,
     DocumentDiagnosticReport, DocumentDiagnosticReportResult, FullDocumentDiagnosticReport, Location, NumberOrString,
     RelatedFullDocumentDiagnosticReport, Uri,
 };
@@ -20,11 +21,11 @@ pub(crate) fn of(cx: &Cx) -> Vec<Diagnostic> {
 
 /// One diagnostic in the form of the protocol.
 pub(super) fn one(cx: &Cx, diagnostic: &diag::Diagnostic) -> Diagnostic {
-    shown_in(&cx.checked.text, cx.uri, diagnostic)
+    shown_in(cx.client, &cx.checked.text, cx.uri, diagnostic)
 }
 
 /// One diagnostic of any text in the form of the protocol.
-pub(crate) fn shown_in(text: &Text, uri: &Uri, diagnostic: &diag::Diagnostic) -> Diagnostic {
+pub(crate) fn shown_in(client: &Client, text: &Text, uri: &Uri, diagnostic: &diag::Diagnostic) -> Diagnostic {
     let location = |span: Span| Location { uri: uri.clone(), range: text.range(shown(span)) };
     let span = shown(diagnostic.span());
     let related = diagnostic.labels.iter().filter(|label| !label.primary || label.span != diagnostic.span());
@@ -45,13 +46,19 @@ pub(crate) fn shown_in(text: &Text, uri: &Uri, diagnostic: &diag::Diagnostic) ->
             Severity::Warning => DiagnosticSeverity::WARNING,
         }),
         code: Some(NumberOrString::String(diagnostic.code.id().to_owned())),
-        code_description: None,
+        code_description: page(client, diagnostic.code),
         source: Some("relayc".to_owned()),
         message: words(diagnostic),
         related_information: (!related.is_empty()).then_some(related),
         tags,
         data: None,
     }
+}
+
+/// Where the page of a code is, for a client that opens such pages.
+fn page(client: &Client, code: Code) -> Option<CodeDescription> {
+    let href = client.explanations.then(|| format!("relayc:explain/{}", code.id()).parse().ok())??;
+    Some(CodeDescription { href })
 }
 
 /// The message with what the excerpt of the command line shows beside it: the label, the equation, notes and helps.

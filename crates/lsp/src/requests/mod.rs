@@ -4,6 +4,7 @@
 
 mod actions;
 mod calls;
+pub(crate) mod commands;
 mod completion;
 mod definition;
 pub(crate) mod diagnostics;
@@ -12,6 +13,7 @@ mod format;
 mod highlight;
 mod hover;
 mod inlay;
+mod lenses;
 mod links;
 mod names;
 mod rename;
@@ -43,6 +45,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) uri: &'a Uri,
     /// What the client calls this form of the text.
     pub(crate) version: i32,
+    /// The outcomes of the tests that were run on this form of the text.
+    pub(crate) outcomes: &'a [commands::Outcome],
 }
 
 impl Cx<'_> {
@@ -113,6 +117,7 @@ const TABLE: &[(&str, Handler)] = table! {
     lsp::CallHierarchyIncomingCalls => calls::incoming,
     lsp::CallHierarchyOutgoingCalls => calls::outgoing,
     lsp::CodeActionRequest => actions::actions,
+    lsp::CodeLensRequest => lenses::lenses,
     lsp::Completion => completion::complete,
     lsp::DocumentDiagnosticRequest => diagnostics::pull,
     lsp::DocumentHighlightRequest => highlight::highlights,
@@ -207,6 +212,10 @@ pub(crate) fn capabilities(client: &Client) -> Value {
         "inlayHintProvider": { "resolveProvider": true },
         "semanticTokensProvider": { "legend": tokens::legend(), "full": true, "range": true },
     });
+    capabilities["executeCommandProvider"] = json!({ "commands": commands::NAMES });
+    if client.trust != Some(false) {
+        capabilities["codeLensProvider"] = json!({});
+    }
     if client.pulls_diagnostics {
         let pull = json!({ "identifier": "relayc", "interFileDependencies": false, "workspaceDiagnostics": false });
         capabilities["diagnosticProvider"] = pull;

@@ -12,10 +12,34 @@ pub(crate) fn text(request: &str, answer: &Value) -> String {
         }
         ("completion", _) => completion(answer),
         ("signatureHelp", Value::Object(_)) => signature(answer),
+        ("codeLens", Value::Array(lenses)) => lenses.iter().map(lens).collect(),
+        ("executeCommand", Value::Object(_)) => command(answer),
         ("semanticTokens/full" | "semanticTokens/range", _) => tokens(answer),
         _ => serde_json::to_string_pretty(&compact(answer)).unwrap_or_default(),
     };
     lines.trim_end().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// A lens: its place, its title, and what it asks for.
+fn lens(lens: &Value) -> String {
+    let range = lens.get("range").map_or(String::new(), range_text);
+    let text = |path: &str| lens.pointer(path).and_then(Value::as_str).unwrap_or("?");
+    let arguments = lens.pointer("/command/arguments").map(|arguments| compact(arguments).to_string()).unwrap_or_default();
+    format!("{range} {} | {} {arguments}\n", text("/command/title"), text("/command/command"))
+}
+
+/// The answer to a command: its texts as they are, of a drawing and a page only how they begin.
+fn command(answer: &Value) -> String {
+    let mut rest = answer.clone();
+    let mut out = String::new();
+    for key in ["text", "svg", "html", "page"] {
+        let Some(Value::String(text)) = rest.as_object_mut().and_then(|fields| fields.remove(key)) else { continue };
+        match key {
+            "text" => out.push_str(&text),
+            _ => out.push_str(&format!("{key}: {}…\n", text.lines().next().unwrap_or("").chars().take(60).collect::<String>())),
+        }
+    }
+    format!("{}\n{out}", serde_json::to_string_pretty(&compact(&rest)).unwrap_or_default())
 }
 
 /// The parts of a hint that lead somewhere.

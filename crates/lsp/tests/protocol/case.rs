@@ -13,6 +13,8 @@ pub(crate) struct Case {
     /// The bytes of the marks in the text, by their number.
     marks: [Option<usize>; 10],
     requests: Vec<String>,
+    /// What the remarks say of the client: its experimental capabilities, its options.
+    client: [Option<Value>; 2],
 }
 
 impl Case {
@@ -39,12 +41,20 @@ impl Case {
         }
         text.push_str(rest);
         let requests = file[start..].lines().filter(|line| line.starts_with("> ")).map(str::to_owned).collect();
-        Ok(Case { marked: marked.to_owned(), text, marks, requests })
+        let said = |key: &str| {
+            let lines = marked[..remarks].lines().filter_map(|line| line.strip_prefix("//! ")?.strip_prefix(key));
+            lines.map(serde_json::from_str).next().transpose().map_err(|error| format!("{key} {error}"))
+        };
+        let client = [said("client: ")?, said("options: ")?];
+        Ok(Case { marked: marked.to_owned(), text, marks, requests, client })
     }
 
     /// The file with the answers of the server.
     pub(crate) fn answered(&self) -> Result<String, String> {
-        let mut client = Client::start();
+        let mut client = match self.client.clone() {
+            [None, None] => Client::start(),
+            [experimental, options] => Client::start_as(experimental, options),
+        };
         client.open(&self.text);
         let mut out = self.marked.clone();
         for line in &self.requests {
@@ -70,7 +80,11 @@ impl Case {
             );
             return Ok(String::new());
         }
-        let method = if name.contains('/') { name.to_owned() } else { format!("textDocument/{name}") };
+        let method = match name {
+            "executeCommand" => "workspace/executeCommand".to_owned(),
+            _ if name.contains('/') => name.to_owned(),
+            _ => format!("textDocument/{name}"),
+        };
         let mut params = Map::new();
         params.insert("textDocument".to_owned(), json!({ "uri": URI }));
         params.extend(place);
@@ -87,6 +101,11 @@ impl Case {
             _ => {}
         }
         match extra {
+            Some(Value::Object(mut extra)) if name == "executeCommand" => {
+                params.insert("command".to_owned(), extra.remove("command").unwrap_or_default());
+                extra.insert("textDocument".to_owned(), json!({ "uri": URI }));
+                params.insert("arguments".to_owned(), json!([extra]));
+            }
             Some(Value::Object(extra)) => params.extend(extra),
             Some(other) if name == "rename" => drop(params.insert("newName".to_owned(), other)),
             Some(other) if name == "onTypeFormatting" => drop(params.insert("ch".to_owned(), other)),

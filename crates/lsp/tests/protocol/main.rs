@@ -8,7 +8,8 @@
 //! ```
 //!
 //! `$0` to `$9` mark places and are no part of the text. A line `> request …` asks about the text above the first of them; its words
-//! are marks, ranges `$0..$1`, and JSON that is merged into the parameters. `> change $0..$1 "text"` edits. Ranges of answers are
+//! are marks, ranges `$0..$1`, and JSON that is merged into the parameters. `> change $0..$1 "text"` edits. A remark at the head
+//! `//! client: {…}` or `//! options: {…}` is what the client can do besides, or its `initializationOptions`. Ranges of answers are
 //! shown as `line:column-line:column`, counted from 1. `BLESS=1` rewrites the answers.
 
 mod answers;
@@ -21,6 +22,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // What the server starts for a command is this program again.
+    if std::env::args().skip(1).eq(["lsp", "--job"]) {
+        return if relayc_lsp::perform().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     let args = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lsp");
     let mut files = vec![];

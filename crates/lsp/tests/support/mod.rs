@@ -22,6 +22,11 @@ impl Client {
 
     /// A client that can do what the server asks about.
     pub(crate) fn start() -> Client {
+        Client::start_as(None, None)
+    }
+
+    /// The same with experimental capabilities and options.
+    pub(crate) fn start_as(experimental: Option<Value>, options: Option<Value>) -> Client {
         let mut client = Client::fresh();
         let capabilities = json!({
             "textDocument": {
@@ -37,7 +42,10 @@ impl Client {
                 "documentSymbol": { "hierarchicalDocumentSymbolSupport": true },
             },
         });
-        let params = json!({ "processId": null, "rootUri": null, "capabilities": capabilities });
+        let mut params = json!({
+            "processId": null, "rootUri": null, "capabilities": capabilities, "initializationOptions": options,
+        });
+        params["capabilities"]["experimental"] = experimental.unwrap_or_default();
         client.ask("initialize", params).expect("the server starts");
         client.notify("initialized", json!({}));
         client

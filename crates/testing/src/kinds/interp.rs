@@ -1,9 +1,7 @@
 //! `interp`: checks the `// run:` lines on the reference interpreter, see `driver::example`.
-//!
-//! A line continues on the next one if that begins with `//` and three blanks.
 
 use super::{Case, Kind, without_errors};
-use relayc_driver::example::{Example, Runner};
+use relayc_driver::example::{Example, RUN, Runner, lines};
 use relayc_driver::{Phase, check_text};
 use std::path::Path;
 
@@ -33,28 +31,5 @@ impl Kind for Interp {
 
 /// The text of each `// run:` line, with its number from 1.
 pub fn run_lines(text: &str) -> Vec<(usize, String)> {
-    marked_lines(text, "run:")
-}
-
-/// The text of each comment line with a mark, with its number from 1.
-pub(crate) fn marked_lines(text: &str, mark: &str) -> Vec<(usize, String)> {
-    let mut lines: Vec<(usize, String)> = Vec::new();
-    let mut goes_on = false;
-    for (i, line) in text.lines().enumerate() {
-        let Some(comment) = line.trim().strip_prefix("//") else {
-            goes_on = false;
-            continue;
-        };
-        match (comment.trim().strip_prefix(mark), lines.last_mut()) {
-            (Some(run), _) => lines.push((i + 1, run.trim().to_owned())),
-            (None, Some((_, run))) if goes_on && comment.starts_with("   ") => {
-                run.push(' ');
-                run.push_str(comment.trim());
-                continue;
-            }
-            _ => {}
-        }
-        goes_on = comment.trim().starts_with(mark);
-    }
-    lines
+    lines(text, RUN)
 }

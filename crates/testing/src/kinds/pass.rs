@@ -5,11 +5,11 @@
 //! spaces: `split-args(max=3)`. `// after:` lines hold after the passes only, for those that
 //! change answers.
 
-use super::interp::{marked_lines, run_lines};
+use super::interp::run_lines;
 use super::{Case, Kind, without_errors};
 use crate::head;
 use relayc_driver::check_text;
-use relayc_driver::example::{Example, Runner};
+use relayc_driver::example::{Example, Runner, lines};
 use relayc_driver::optimise::{PassPlan, Step, Target, UNTIL, optimise};
 use relayc_driver::show::{Options, print};
 use std::path::Path;
@@ -26,7 +26,7 @@ impl Kind for Pass {
     fn run(&self, case: &Case) -> Result<Option<String>, String> {
         let before = check_text(case.name, case.text, UNTIL);
         without_errors(&before)?;
-        let (examples, after_only) = (examples(run_lines(case.text))?, examples(marked_lines(case.text, "after:"))?);
+        let (examples, after_only) = (examples(run_lines(case.text))?, examples(lines(case.text, "after:"))?);
         let mut after = check_text(case.name, case.text, UNTIL);
         let how = how(head::words(case.text, self.name()), examples.iter().chain(&after_only))?;
         optimise(&mut after.module, &how, &mut ()).map_err(|diagnostic| diagnostic.message)?;
