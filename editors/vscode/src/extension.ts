@@ -17,8 +17,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const command = (name: string, act: (...args: never[]) => unknown) =>
     context.subscriptions.push(vscode.commands.registerCommand(name, act));
   command("relayc.restartServer", () => server.restart());
-  command("relayc.showPicture", (uri?: string, name?: string) => pictures.show(uri, name));
-  command("relayc.showPass", (uri?: string) => passes.show(uri));
+  command("relayc.showPicture", (uri?: string | vscode.Uri, name?: string) => pictures.show(uri, name));
+  command("relayc.showPass", (uri?: string, name?: string) => passes.show(uri, name));
   command("relayc.showExplanation", (code?: string) => explanations.show(code));
   command("relayc.runTests", () => tests.runActive());
   await server.restart();

@@ -24,7 +24,7 @@ export class Passes implements vscode.Disposable, vscode.TextDocumentContentProv
     this.subscriptions.forEach((own) => own.dispose());
   }
 
-  async show(of?: string): Promise<void> {
+  async show(of?: string, name?: string): Promise<void> {
     const uri = meant(of);
     if (!uri) return;
     const known = await this.server.execute<{ passes: { name: string; doc: string }[] }>("relayc.passes", {});
@@ -32,16 +32,17 @@ export class Passes implements vscode.Disposable, vscode.TextDocumentContentProv
     const items = [...levels.reverse(), ...(known?.passes ?? []).map(({ name, doc }) => ({ label: name, detail: doc }))];
     const chosen = await vscode.window.showQuickPick(items, { placeHolder: "A pass or a level", matchOnDetail: true });
     if (!chosen) return;
-    const name = uri.path.split("/").at(-1)?.replace(/\.relay$/, "") ?? "text";
-    const query = JSON.stringify({ uri: uri.toString(), passes: chosen.label });
-    const document = await vscode.workspace.openTextDocument(vscode.Uri.from({ scheme: "relayc-pass", path: `/${name} after ${chosen.label}.relay`, query }));
+    const what = name ? `@${name}` : (uri.path.split("/").at(-1)?.replace(/\.relay$/, "") ?? "text");
+    const query = JSON.stringify({ uri: uri.toString(), passes: chosen.label, function: name } satisfies Source);
+    const made = vscode.Uri.from({ scheme: "relayc-pass", path: `/${what} after ${chosen.label}.relay`, query });
+    const document = await vscode.workspace.openTextDocument(made);
     await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false });
   }
 
   async provideTextDocumentContent(uri: vscode.Uri, token: vscode.CancellationToken): Promise<string> {
-    const { uri: of, passes } = source(uri);
+    const { uri: of, ...rest } = source(uri);
     try {
-      const made = await this.server.execute<{ text: string }>("relayc.pass", { textDocument: { uri: of }, passes }, token);
+      const made = await this.server.execute<{ text: string }>("relayc.pass", { textDocument: { uri: of }, ...rest }, token);
       return made?.text ?? "";
     } catch (error) {
       return (error as Error).message.replace(/^/gm, "// ") + "\n";
@@ -49,6 +50,8 @@ export class Passes implements vscode.Disposable, vscode.TextDocumentContentProv
   }
 }
 
-function source(uri: vscode.Uri): { uri: string; passes: string } {
+type Source = { uri: string; passes: string; function?: string };
+
+function source(uri: vscode.Uri): Source {
   return JSON.parse(uri.query);
 }

@@ -9,6 +9,9 @@ type Picture = { html: string; nodes: (vscode.Range | null)[] };
 
 type Shown = { panel: vscode.WebviewPanel; nodes: (vscode.Range | null)[]; function?: string; asked?: vscode.CancellationTokenSource };
 
+/** VS Code gives pages a margin, which a page of one canvas does not want. */
+const STYLE = "body { padding: 0; }";
+
 /** What a page is told before its own script: it takes the keyboard only where the user went into it. */
 const BEFORE = `
   const plainFocus = HTMLElement.prototype.focus;
@@ -50,7 +53,7 @@ export class Pictures implements vscode.Disposable {
     this.shown.forEach(({ panel }) => panel.dispose());
   }
 
-  async show(of?: string, name?: string): Promise<void> {
+  async show(of?: string | vscode.Uri, name?: string): Promise<void> {
     const uri = meant(of);
     if (!uri) return;
     const key = uri.toString();
@@ -88,7 +91,7 @@ export class Pictures implements vscode.Disposable {
       if (!picture || asked.token.isCancellationRequested) return;
       shown.nodes = picture.nodes.map((range) => range && this.server.range(range));
       shown.panel.webview.html = picture.html
-        .replace('<script type="application/json"', () => `<script>${BEFORE}</script>\n<script type="application/json"`)
+        .replace('<script type="application/json"', () => `<style>${STYLE}</style>\n<script>${BEFORE}</script>\n<script type="application/json"`)
         .replace("</body>", () => `<script>${AFTER}</script>\n</body>`);
     } catch (error) {
       // A text that cannot be drawn keeps the picture it had.

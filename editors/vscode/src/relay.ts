@@ -3,10 +3,10 @@
 import * as vscode from "vscode";
 
 /** The open Relay text that is meant: the one named, else the one in the active editor. */
-export function meant(uri?: string): vscode.Uri | undefined {
-  if (uri) return vscode.Uri.parse(uri);
+export function meant(uri?: string | vscode.Uri): vscode.Uri | undefined {
+  if (uri) return typeof uri === "string" ? vscode.Uri.parse(uri) : uri;
   const document = vscode.window.activeTextEditor?.document;
-  return document?.languageId === "relay" && document.uri.scheme !== "relayc-pass" ? document.uri : undefined;
+  return document?.languageId === "relay" ? document.uri : undefined;
 }
 
 /** Calls a function once nothing more has happened for a while. */

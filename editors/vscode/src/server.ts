@@ -35,7 +35,12 @@ export class Server implements vscode.Disposable {
     await this.client?.dispose().catch(() => {});
     const program = this.program();
     const options: LanguageClientOptions = {
-      documentSelector: [{ language: "relay", scheme: "file" }, { language: "relay", scheme: "untitled" }],
+      documentSelector: [{ language: "relay", scheme: "file" }, { language: "relay", scheme: "untitled" }, { language: "relay", scheme: "relayc-pass" }],
+      // What a pass makes is no text that anybody should mend.
+      middleware: {
+        provideDiagnostics: (document, previous, token, next) =>
+          (document instanceof vscode.Uri ? document : document.uri).scheme === "relayc-pass" ? undefined : next(document, previous, token),
+      },
       outputChannel: this.output,
       synchronize: { configurationSection: "relayc" },
       initializationOptions: { relayc: vscode.workspace.getConfiguration("relayc"), trusted: vscode.workspace.isTrusted },
@@ -63,7 +68,9 @@ export class Server implements vscode.Disposable {
     const client = this.client;
     if (!client?.isRunning()) return undefined;
     try {
-      return await client.sendRequest<T>("workspace/executeCommand", { command, arguments: [args] }, token);
+      const params = { command, arguments: [args] };
+      // Without a token there may be no third argument, not even an undefined one.
+      return await (token ? client.sendRequest<T>("workspace/executeCommand", params, token) : client.sendRequest<T>("workspace/executeCommand", params));
     } catch (error) {
       if (!token?.isCancellationRequested) this.output.info(`${command}: ${(error as Error).message}`);
       throw error;
