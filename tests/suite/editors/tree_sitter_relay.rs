@@ -96,6 +96,34 @@ fn tree_sitter_parses_right_programs_and_sees_the_tokens_of_the_lexer() {
     say(&format!("editors: the tree-sitter grammar agrees with the lexer on {} programs", programs.len()));
 }
 
+/// The queries of editors fit the grammar, and each of their patterns finds something in the programs.
+#[test]
+fn every_pattern_of_every_query_finds_something() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let programs = programs(folder.path());
+    let queries = root().join("editors/tree-sitter-relay/queries");
+    let mut parser = parser();
+    for entry in std::fs::read_dir(queries).expect("the queries are there").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(entry.path()).expect("it can be read");
+        let query = Query::new(&tree_sitter_relay::LANGUAGE.into(), &text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut left: Vec<usize> = (0..query.pattern_count()).collect();
+        for program in &programs {
+            if left.is_empty() {
+                break;
+            }
+            let tree = parser.parse(&program.text, None).expect("no limit is set");
+            let mut cursor = QueryCursor::new();
+            let mut matches = cursor.matches(&query, tree.root_node(), program.text.as_bytes());
+            while let Some(found) = matches.next() {
+                left.retain(|&pattern| pattern != found.pattern_index);
+            }
+        }
+        let lines = left.iter().map(|&pattern| text[..query.start_byte_for_pattern(pattern)].lines().count() + 1);
+        assert!(left.is_empty(), "{name}: nothing is found by the patterns at lines {:?}", lines.collect::<Vec<_>>());
+    }
+}
+
 fn bless() -> bool {
     std::env::var_os("BLESS").is_some()
 }
