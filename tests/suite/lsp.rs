@@ -66,6 +66,37 @@ fn a_conversation() {
     assert_eq!(server.ended(), Some(0));
 }
 
+/// Work of a command ends when it is cancelled, whatever it is in the middle of, and says that it is under way.
+#[test]
+fn a_command_is_cancelled() {
+    let mut server = Server::start();
+    server.send(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}"#);
+    server.answer();
+    // Hours on the interpreter, in one operator.
+    let text = "def @f(%x: Tensor[(9000, 9000), float32]) { nn.dense(%x, %x, units=9000) }\\n// run: @f(ones) == 1\\n";
+    let document = format!(r#"{{"uri":"file:///a.relay","languageId":"relay","version":1,"text":"{text}"}}"#);
+    server.send(&format!(r#"{{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{{"textDocument":{document}}}}}"#));
+    server.send(
+        r#"{"jsonrpc":"2.0","id":2,"method":"workspace/executeCommand","params":{"command":"relayc.run","workDoneToken":"t",
+            "arguments":[{"textDocument":{"uri":"file:///a.relay"}}]}}"#,
+    );
+    while !server.answer().contains("\"kind\":\"begin\"") {}
+    let begun = Instant::now();
+    server.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":2}}"#);
+    while !server.answer().contains("\"kind\":\"end\"") {}
+    assert!(server.answer().contains("\"code\":-32800"));
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    // One that runs when the server ends ends with it.
+    server.send(
+        r#"{"jsonrpc":"2.0","id":3,"method":"workspace/executeCommand","params":{"command":"relayc.run",
+            "arguments":[{"textDocument":{"uri":"file:///a.relay"}}]}}"#,
+    );
+    server.send(r#"{"jsonrpc":"2.0","id":4,"method":"shutdown"}"#);
+    server.answer();
+    server.send(r#"{"jsonrpc":"2.0","method":"exit"}"#);
+    assert_eq!(server.ended(), Some(0));
+}
+
 #[test]
 fn an_end_without_goodbye() {
     let mut server = Server::start();
