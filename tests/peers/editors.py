@@ -5,7 +5,8 @@
     tests/peers/editors.py [--relayc target/release/relayc]
 
 Each editor opens a text with a mistake, applies the fix, formats, hovers, renames and
-completes (tests/peers/editors/), and says what it has then. Both must say the same.
+completes, and uses the commands of its plugin or mode in editors/ (tests/peers/editors/);
+both must say the same. Kakoune, where it is installed, colours a text.
 """
 
 import argparse
@@ -25,6 +26,7 @@ def @main(%x: Tensor[(1, 4), float32]) {
     let %y = nn.relu(%x);
   nn.softmax(%y)
 }
+// run: @main(0) == 0.25
 """
 FORMATTED = FIXED.replace("    let", "  let")
 
@@ -36,10 +38,14 @@ WANTED = {
     "hover": lambda found: "%y: Tensor[(1, 4), float32]" in found,
     "rename": lambda found: found == FORMATTED.replace("%y", "%scores"),
     "completion": lambda found: "nn.softmax" in found and "add" not in found,
+    "tests": lambda found: found == [[True], "✓ holds"],
+    "picture": lambda found: found == "<!DOCTYPE html>",
+    "pass": lambda found: "let %scores: Tensor[(1, 4), float32] = nn.relu(%x);" in found and "run:" not in found,
+    "explain": lambda found: found.startswith("# E0301"),
 }
 
 EDITORS = {
-    "nvim": ["--headless", "-u", "NONE", "-c", f"luafile {HERE}/editors/neovim.lua"],
+    "nvim": ["--headless", "-u", "NONE", "-c", f"luafile {HERE}/editors/neovim.lua", "-c", "qall!"],
     "emacs": ["-q", "--batch", "-l", "package", "--eval", "(package-initialize)", "-l", f"{HERE}/editors/emacs.el"],
 }
 
@@ -52,7 +58,7 @@ def judge(editor, relayc):
     with tempfile.TemporaryDirectory() as folder:
         text = pathlib.Path(folder) / "net.relay"
         shutil.copy(HERE / "editors" / "wrong.relay", text)
-        environment = dict(os.environ, RELAYC=str(relayc), RELAYC_TEXT=str(text))
+        environment = dict(os.environ, RELAYC=str(relayc), RELAYC_TEXT=str(text), RELAYC_EDITORS=str(ROOT / "editors"))
         command = [editor, *EDITORS[editor]]
         run = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=120)
     said = {}
@@ -73,12 +79,37 @@ def judge(editor, relayc):
     return fine
 
 
+def kakoune():
+    """Whether Kakoune takes its script and gives a Relay text its file type and indents it."""
+    if shutil.which("kak") is None:
+        print("kak is not installed")
+        return True
+    with tempfile.TemporaryDirectory() as folder:
+        text, said = pathlib.Path(folder) / "net.relay", pathlib.Path(folder) / "said"
+        shutil.copy(HERE / "editors" / "wrong.relay", text)
+        script = f"""
+            try %{{
+                source {ROOT}/editors/kakoune/relay.kak
+                edit {text}
+                execute-keys -with-hooks 'ge<a-o>jidef @g() {{<ret>1<ret>}}<esc>'
+                write
+                nop %sh{{ printf '%s' "$kak_opt_filetype" > {said} }}
+            }} catch %{{ nop %sh{{ printf '%s' "$kak_error" > {said} }} }}
+            quit! 0
+        """
+        subprocess.run(["kak", "-n", "-ui", "dummy", "-e", script], cwd=folder, capture_output=True, timeout=60)
+        found = (said.read_text(), text.read_text())
+    right = found[0] == "relay" and found[1].endswith("def @g() {\n  1\n}\n")
+    print(f"kak: file type, indents: {'ok' if right else found}")
+    return right
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--relayc", type=pathlib.Path, default=ROOT / "target" / "release" / "relayc")
     arguments = parser.parse_args()
     relayc = arguments.relayc.resolve()
-    return 0 if all([judge(editor, relayc) for editor in EDITORS]) else 1
+    return 0 if all([judge(editor, relayc) for editor in EDITORS] + [kakoune()]) else 1
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
 ;;; Drives the language server from Emacs with Eglot: each answer is a line of JSON, in the words of tests/peers/editors.py.
 (require 'eglot)
 (require 'json)
-(define-derived-mode relay-mode prog-mode "Relay")
-(add-to-list 'eglot-server-programs `(relay-mode . (,(getenv "RELAYC") "lsp")))
+(load (expand-file-name "emacs/relay-mode.el" (getenv "RELAYC_EDITORS")) nil t)
+(setq relay-program (getenv "RELAYC"))
 (setq eglot-sync-connect t eglot-confirm-server-initiated-edits nil make-backup-files nil create-lockfiles nil)
 (find-file (getenv "RELAYC_TEXT"))
-(relay-mode)
 (apply #'eglot (eglot--guess-contact))
 
 (defun say (what value) (princ (concat (json-encode (list what value)) "\n")))
@@ -40,5 +39,21 @@
 (go 3 8)
 (let ((found (ask :textDocument/completion (list :position (eglot--pos-to-lsp-position (point))))))
   (say "completion" (mapcar (lambda (item) (plist-get item :label)) (plist-get found :items))))
+
+;; The commands of the mode.
+(relay-run-tests)
+(let* ((overlays (seq-filter (lambda (overlay) (overlay-get overlay 'relay-test)) (overlays-in (point-min) (point-max))))
+       (words (mapcar (lambda (overlay) (string-trim (substring-no-properties (overlay-get overlay 'after-string)))) overlays)))
+  (say "tests" (list (vconcat (mapcar (lambda (word) (if (string-prefix-p "✓" word) t :json-false)) words)) (car words))))
+(let ((browse-url-browser-function
+       (lambda (url &rest _)
+         (with-temp-buffer
+           (insert-file-contents (url-filename (url-generic-parse-url url)))
+           (say "picture" (buffer-substring (point-min) (line-end-position)))))))
+  (relay-show-picture))
+(relay-show-pass "-O0")
+(say "pass" (with-current-buffer "*relay after -O0*" (text)))
+(relay-explain "E0301")
+(say "explain" (with-current-buffer "*relay E0301*" (goto-char (point-min)) (buffer-substring (point) (line-end-position))))
 (set-buffer-modified-p nil)
 (kill-emacs 0)

@@ -1,9 +1,14 @@
 -- Drives the language server from Neovim: each answer is a line of JSON, in the words of tests/peers/editors.py.
-local relayc = os.getenv("RELAYC")
 vim.o.swapfile = false
+vim.opt.runtimepath:append(os.getenv("RELAYC_EDITORS") .. "/nvim")
+vim.cmd("filetype plugin on")
+require("relayc").setup({ cmd = { os.getenv("RELAYC"), "lsp" } })
 vim.cmd("edit " .. os.getenv("RELAYC_TEXT"))
-local client = vim.lsp.start_client({ name = "relayc", cmd = { relayc, "lsp" } })
-vim.lsp.buf_attach_client(0, client)
+local client
+vim.wait(10000, function()
+  for id in pairs(vim.lsp.buf_get_clients(0)) do client = id end
+  return client ~= nil and vim.lsp.get_client_by_id(client).server_capabilities ~= nil
+end)
 
 local function say(what, value)
   io.stdout:write(vim.fn.json_encode({ what, value }) .. "\n")
@@ -45,4 +50,25 @@ say("rename", text())
 
 local items = ask("textDocument/completion", { position = { line = 3, character = 8 } }).items
 say("completion", vim.tbl_map(function(item) return item.label end, items))
-vim.cmd("quit!")
+
+-- The commands of the plugin.
+local function waited(ask)
+  local found
+  ask(function(what) found = what end)
+  vim.wait(20000, function() return found ~= nil end)
+  return found
+end
+
+local run = waited(function(done) require("relayc").run(nil, done) end)
+local marks = vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace("relayc-tests"), 0, -1, { details = true })
+say("tests", { vim.tbl_map(function(test) return test.holds end, run.results), marks[1][4].virt_text[1][1] })
+local picture = waited(function(done) require("relayc").picture(done) end)
+say("picture", vim.fn.readfile(picture)[1])
+vim.cmd("RelayPass -O0")
+vim.wait(20000, function() return vim.api.nvim_buf_get_name(0):find("relay after") ~= nil end)
+say("pass", text())
+vim.cmd("wincmd p")
+vim.cmd("RelayExplain E0301")
+vim.wait(10000, function() return vim.bo.filetype == "markdown" end)
+say("explain", vim.api.nvim_buf_get_lines(0, 0, 1, false)[1])
+vim.cmd("qall!")
