@@ -46,6 +46,11 @@ impl<T> List<T> {
         self.len == 0
     }
 
+    /// The list in a pool that grew by so much before it, with overflow.
+    pub(crate) fn moved(self, by: u32) -> List<T> {
+        List { start: self.start.wrapping_add(by), ..self }
+    }
+
     fn range(self) -> std::ops::Range<usize> {
         self.start as usize..(self.start + self.len) as usize
     }

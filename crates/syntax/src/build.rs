@@ -3,6 +3,7 @@
 //! The only checks here concern text that the grammar accepts in order to report it well; those functions are called `report_…`.
 //! Precedence of infix operators is resolved here, from a flat list, without recursion.
 
+use super::again::{Known, Mark};
 use super::ast::{
     Ast, Attr, AttrValue, AttrValueKind, BinOp, Clause, Ctor, Def, Dim, DimKind, ExprId, ExprKind, Func, FuncId, Param, Pat,
     PatId, PatKind, Root, Stmt, StmtId, StmtKind, Type, TypeId, TypeKind, ValueId,
@@ -15,6 +16,10 @@ use relayc_base::{FileId, Span};
 pub(crate) struct Builder {
     pub(crate) ast: Ast,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// For each statement, how much there was of the tree after it.
+    pub(crate) marks: Vec<Mark>,
+    /// What stands behind [`super::token::Tok::Known`].
+    known: Option<Known>,
     file: FileId,
 }
 
@@ -62,8 +67,8 @@ pub(crate) fn push<T>(mut list: Vec<T>, item: T) -> Vec<T> {
 type WithAttrs<T> = (Vec<T>, Vec<Attr>);
 
 impl Builder {
-    pub(crate) fn new(file: FileId, source: std::sync::Arc<str>) -> Builder {
-        Builder { ast: Ast::new(source), diagnostics: vec![], file }
+    pub(crate) fn new(file: FileId, source: std::sync::Arc<str>, known: Option<Known>) -> Builder {
+        Builder { ast: Ast::new(source), diagnostics: vec![], marks: vec![], known, file }
     }
 
     pub(crate) fn span(&self, start: u32, end: u32) -> Span {
@@ -146,7 +151,17 @@ impl Builder {
 
     fn stmt(&mut self, start: u32, kind: StmtKind, end: u32) -> StmtId {
         let span = self.span(start, end);
-        self.ast.stmts.push(Stmt { span, kind })
+        let stmt = self.ast.stmts.push(Stmt { span, kind });
+        self.marks.push(Mark::of(&self.ast));
+        stmt
+    }
+
+    /// The list with statements of an earlier tree.
+    pub(crate) fn known(&mut self, mut list: Vec<StmtId>, start: u32) -> Vec<StmtId> {
+        if let Some(known) = &self.known {
+            list.extend(known.copy(start, &mut self.ast, &mut self.marks));
+        }
+        list
     }
 
     pub(crate) fn free_var(&mut self, start: u32, name: Span, ty: Option<TypeId>, end: u32) -> StmtId {

@@ -4,6 +4,7 @@
 //! Promises: parsing never fails and never recurses. [`parse`] returns a tree with `Error` nodes for text that it does not
 //! understand, and all syntax errors of the file in text order. Absent: the meaning of names.
 
+mod again;
 pub mod ast;
 mod brackets;
 mod build;
@@ -24,9 +25,10 @@ mod unexpected;
 mod version;
 pub mod walk;
 
+pub use again::Parsed;
 pub use decode::decode;
 pub use dialect::Dialect;
-pub use parse::{parse, parse_as};
+pub use parse::{parse, parse_again, parse_as};
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 //! The lexer runs first, then `brackets.rs` if brackets do not match, then the grammar. After a syntax error `recover.rs` patches
 //! the tokens and the grammar runs again. Nothing recurses: the grammar's stack is a vector, the tree is flat.
 
+use super::again::{self, Known, Mark, Parsed};
 use super::ast::Ast;
 use super::brackets::{self, Balance, MAX_DEPTH};
 use super::build::Builder;
@@ -37,17 +38,53 @@ pub fn parse(file: FileId, source: Arc<str>) -> (Ast, Vec<Diagnostic>) {
 }
 
 pub fn parse_as(file: FileId, source: Arc<str>, dialect: Dialect) -> (Ast, Vec<Diagnostic>) {
+    let (ast, diagnostics, _) = read(file, source, dialect, None);
+    (ast, diagnostics)
+}
+
+/// As [`parse_as`], with an earlier form of the text; the last result is for the next form. What is the same is not read again.
+pub fn parse_again(
+    file: FileId,
+    source: Arc<str>,
+    dialect: Dialect,
+    earlier: Option<&Parsed>,
+) -> (Arc<Ast>, Vec<Diagnostic>, Option<Parsed>) {
+    let (ast, diagnostics, left) = read(file, source, dialect, earlier);
+    let ast = Arc::new(ast);
+    // Old forms change tokens.
+    let left = left.filter(|_| ast.old_forms.is_empty() && ast.typed_numbers.is_empty());
+    let parsed = left.map(|Left { marks, tokens, doubtful, symbol }| Parsed {
+        ast: ast.clone(),
+        marks: marks.into(),
+        tokens,
+        doubtful,
+        symbol,
+    });
+    (ast, diagnostics, parsed)
+}
+
+/// What is left of a parse besides the tree, as in [`Parsed`].
+struct Left {
+    marks: Vec<Mark>,
+    tokens: Vec<Token>,
+    doubtful: Vec<(u32, u32)>,
+    symbol: Tok,
+}
+
+fn read(file: FileId, source: Arc<str>, dialect: Dialect, earlier: Option<&Parsed>) -> (Ast, Vec<Diagnostic>, Option<Left>) {
     let start = Span::new(file, 0, 0);
     if source.len() > MAX_SOURCE {
         let report = errors::source_too_large(start, source.len(), MAX_SOURCE);
-        return (Ast::new(source), vec![report]);
+        return (Ast::new(source), vec![report], None);
     }
     let mut lexed = lexer::lex(file, &source);
     let old_forms = dialect::modernise(file, &source, &mut lexed, dialect);
+    let earlier = earlier.filter(|_| old_forms.is_empty() && lexed.typed_numbers.is_empty());
     let typed_numbers = std::mem::take(&mut lexed.typed_numbers);
     let version = (lexed.tokens.first().map(|t| t.tok) == Some(Tok::Version)).then(|| lexed.tokens.remove(0).span(file));
     let metadata = lexed.tokens.pop_if(|token| token.tok == Tok::Metadata).map(|token| metadata_text(token, file, &source));
     let mut problems = Problems { shown: std::mem::take(&mut lexed.diagnostics), n_dropped: lexed.n_dropped };
+    let mut left = None;
     let mut ast = match start_symbol(&lexed.tokens, version) {
         Some(symbol) => {
             if symbol == Tok::Module && version.is_none() {
@@ -58,7 +95,11 @@ pub fn parse_as(file: FileId, source: Arc<str>, dialect: Dialect) -> (Ast, Vec<D
                     problems.shown.push(errors::nesting_too_deep(lexed.tokens[at].span(file), MAX_DEPTH));
                     Ast::new(source)
                 }
-                balance => Parser { file, source, symbol }.parse(lexed, balance, &mut problems),
+                balance => {
+                    let (ast, rest) = Parser { file, source, symbol }.parse(lexed, balance, &mut problems, earlier);
+                    left = rest;
+                    ast
+                }
             }
         }
         None => {
@@ -76,7 +117,11 @@ pub fn parse_as(file: FileId, source: Arc<str>, dialect: Dialect) -> (Ast, Vec<D
     ast.typed_numbers = typed_numbers;
     ast.version = version;
     ast.metadata = metadata;
-    (ast, problems.finish())
+    if let Some(left) = &mut left {
+        let spans = problems.shown.iter().flat_map(|problem| problem.labels.iter().map(|label| label.span));
+        left.doubtful.extend(spans.map(|span| (span.start, span.end)));
+    }
+    (ast, problems.finish(), left)
 }
 
 /// The kind of the text, by its first token and its header; `None` if it has neither.
@@ -121,65 +166,118 @@ struct Parser {
     symbol: Tok,
 }
 
+/// What is read: the tokens of a text, or some of them.
+struct Input<'a> {
+    tokens: &'a [Token],
+    /// All tokens of the text.
+    full: &'a [Token],
+    /// What is known of the others.
+    known: Option<&'a Known>,
+    /// As in [`Lexed`].
+    cut: Option<u32>,
+    /// Where brackets were mended, and the end of what was cut short, in order.
+    touched: &'a [u32],
+}
+
 impl Parser {
-    fn parse(&self, mut lexed: Lexed, balance: Balance, problems: &mut Problems) -> Ast {
+    fn parse(
+        &self,
+        mut lexed: Lexed,
+        balance: Balance,
+        problems: &mut Problems,
+        earlier: Option<&Parsed>,
+    ) -> (Ast, Option<Left>) {
         let mut touched = vec![];
         if balance == Balance::Unmatched {
             let mut mended = brackets::mend(self.file, &self.source, &lexed.tokens, lexed.cut);
             problems.shown.append(&mut mended.reports);
             if mended.given_up {
-                return Ast::new(self.source.clone());
+                return (Ast::new(self.source.clone()), None);
             }
             touched = mended.places;
             lexed.tokens = mended.tokens;
         }
         touched.extend(lexed.cut);
         touched.sort_unstable();
-        let mut builder = self.builder();
-        match self.run(&mut builder, &lexed.tokens, &[]) {
+        let n_shown = problems.shown.len();
+        let all = Input { tokens: &lexed.tokens, full: &lexed.tokens, known: None, cut: lexed.cut, touched: &touched };
+        let short = earlier.and_then(|earlier| again::shorten(earlier, &self.source, &lexed.tokens, self.symbol));
+        let of_short =
+            short.and_then(|short| self.read(&Input { tokens: &short.tokens, known: Some(&short.known), ..all }, problems));
+        let read = of_short.or_else(|| {
+            problems.shown.truncate(n_shown);
+            self.read(&all, problems)
+        });
+        let Some((builder, mut doubtful)) = read else { return (Ast::new(self.source.clone()), None) };
+        doubtful.extend(touched.iter().map(|&place| (place, place)));
+        (builder.ast, Some(Left { marks: builder.marks, tokens: lexed.tokens, doubtful, symbol: self.symbol }))
+    }
+
+    /// The tree, and the places that were patched. `None` only for a part of a text, if it takes all to know how to patch it.
+    fn read(&self, input: &Input, problems: &mut Problems) -> Option<(Builder, Vec<(u32, u32)>)> {
+        let mut builder = self.builder(input);
+        match self.run(&mut builder, input.tokens, &[]) {
             Ok(()) => {
                 problems.shown.append(&mut builder.diagnostics);
-                builder.ast
+                Some((builder, vec![]))
             }
-            Err(failure) => self.recover(&lexed, failure, &touched, problems),
+            Err(failure) => self.recover(input, failure, problems),
         }
     }
 
-    fn builder(&self) -> Builder {
-        Builder::new(self.file, self.source.clone())
+    fn builder(&self, input: &Input) -> Builder {
+        Builder::new(self.file, self.source.clone(), input.known.cloned())
     }
 
     /// Looks for all errors, from the first one on, and builds the tree around them (see `recover.rs`).
-    fn recover(&self, lexed: &Lexed, mut failure: Failure, touched: &[u32], problems: &mut Problems) -> Ast {
-        let mut recovery = Recovery::new(&lexed.tokens, &self.source, self.symbol == Tok::Module);
+    fn recover(&self, input: &Input, mut failure: Failure, problems: &mut Problems) -> Option<(Builder, Vec<(u32, u32)>)> {
+        let mut recovery = Recovery::new(input.tokens, &self.source, self.symbol == Tok::Module);
         let lexical =
             problems.shown.iter().filter(|problem| problem.is_error()).map(|problem| problem.span()).collect::<Vec<_>>();
+        let empty = || Builder::new(self.file, self.source.clone(), None);
+        let is_near = |at: usize| input.known.is_some_and(|known| known.is_near(at));
+        let report = |failure: &Failure| {
+            let at = input.known.map_or(failure.at, |known| known.full_index(failure.at));
+            unexpected::report(self.file, &self.source, input.full, &Failure { at, expected: failure.expected })
+        };
         for _ in 0..MAX_ERRORS {
-            let Ok(mistake) = recovery.patch(&failure) else { break };
-            if let Some(within) = mistake
-                && !self.is_known(lexed, failure.at, within, &lexical, touched)
-            {
-                problems.shown.push(unexpected::report(self.file, &self.source, &lexed.tokens, &failure));
+            if is_near(failure.at) {
+                return None;
             }
-            let Err(next) = self.run(&mut self.builder(), &lexed.tokens, &recovery.patches_and_skips()) else {
-                let mut builder = self.builder();
-                let read = self.run(&mut builder, &lexed.tokens, &recovery.patches());
+            let Ok(mistake) = recovery.patch(&failure) else { break };
+            if recovery.last_patch().is_some_and(|(start, end)| is_near(start) || is_near(end)) {
+                return None;
+            }
+            if let Some(within) = mistake
+                && !self.is_known(input, failure.at, within, &lexical)
+            {
+                problems.shown.push(report(&failure));
+            }
+            let Err(next) = self.run(&mut self.builder(input), input.tokens, &recovery.patches_and_skips()) else {
+                let mut builder = self.builder(input);
+                let patches = recovery.patches();
+                let read = self.run(&mut builder, input.tokens, &patches);
                 problems.shown.append(&mut builder.diagnostics);
-                return if read.is_ok() { builder.ast } else { Ast::new(self.source.clone()) };
+                let place = |patch: &Patch| {
+                    let before = patch.start.checked_sub(1).map_or(0, |last| input.tokens[last].end);
+                    let end = patch.end.checked_sub(1).map_or(0, |last| input.tokens[last].end);
+                    (before, end.max(before))
+                };
+                return Some(if read.is_ok() { (builder, patches.iter().map(place).collect()) } else { (empty(), vec![]) });
             };
             failure = next;
         }
         if problems.shown.iter().all(|problem| !problem.is_error()) {
-            problems.shown.push(unexpected::report(self.file, &self.source, &lexed.tokens, &failure));
+            problems.shown.push(report(&failure));
         }
-        Ast::new(self.source.clone())
+        Some((empty(), vec![]))
     }
 
     /// Whether an error at a token follows from one that has been reported: by the lexer at that token or at the end of a
     /// text that was cut short, or by `brackets.rs` within the same statement.
-    fn is_known(&self, lexed: &Lexed, at: usize, within: std::ops::Range<usize>, lexical: &[Span], touched: &[u32]) -> bool {
-        let tokens = &lexed.tokens;
-        let Some(token) = tokens.get(at) else { return lexed.cut.is_some() || near(tokens, within, touched) };
+    fn is_known(&self, input: &Input, at: usize, within: std::ops::Range<usize>, lexical: &[Span]) -> bool {
+        let Input { tokens, touched, .. } = *input;
+        let Some(token) = tokens.get(at) else { return input.cut.is_some() || near(tokens, within, touched) };
         let overlaps = |span: &Span| span.start < token.end.max(token.start + 1) && token.start < span.end.max(span.start + 1);
         token.tok == Tok::Bad || lexical.iter().any(overlaps) || near(tokens, within, touched)
     }

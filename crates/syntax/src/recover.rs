@@ -93,6 +93,11 @@ impl<'t> Recovery<'t> {
         patches
     }
 
+    /// The last patch's ends.
+    pub(crate) fn last_patch(&self) -> Option<(usize, usize)> {
+        self.patches.last().map(|patch| (patch.start, patch.end))
+    }
+
     /// The patches, and skips over everything that has been read in full.
     pub(crate) fn patches_and_skips(&self) -> Vec<Patch> {
         let mut skips = vec![];
@@ -198,7 +203,7 @@ impl<'t> Recovery<'t> {
                 (frame.clause, frame.body) = (at + 1, None);
                 frame.begin_unit(at + 1);
             }
-            (Tok::Semi, Kind::Body | Kind::Clauses) | (Tok::Comma, Kind::Part) => frame.begin_unit(at + 1),
+            (Tok::Semi | Tok::Known, Kind::Body | Kind::Clauses) | (Tok::Comma, Kind::Part) => frame.begin_unit(at + 1),
             (Tok::Assign, Kind::Body | Kind::Clauses) if frame.value.is_none() => {
                 let binds = match self.tokens[frame.unit].tok {
                     Tok::Let => true,
@@ -264,7 +269,7 @@ impl<'t> Recovery<'t> {
                     }
                 }
                 Tok::RParen | Tok::RBracket | Tok::RBrace => return at,
-                Tok::Semi if frame.kind == Kind::Body || frame.body.is_some() => return at,
+                Tok::Semi | Tok::Known if frame.kind == Kind::Body || frame.body.is_some() => return at,
                 Tok::Comma if matches!(frame.kind, Kind::Clauses | Kind::Part) => return at,
                 _ if frame.kind == Kind::Defs && at > frame.unit && begins_def(self.tokens, at) => return at,
                 _ => {}
