@@ -47,9 +47,11 @@ use relayc_ir::Module;
 use relayc_ops as ops;
 use relayc_syntax as syntax;
 pub use relayc_syntax::Dialect;
+use relayc_syntax::Parsed;
 use relayc_syntax::ast::Ast;
 use relayc_sys as sys;
 use std::path::Path;
+use std::sync::Arc;
 use timings::Timings;
 
 /// A program, as far as it was understood.
@@ -177,27 +179,49 @@ fn check(sources: Sources, file: FileId, until: Phase, how: &ReadOptions, timing
 /// A program with its tree and what its names mean, for tools that show and follow them.
 pub struct Analysis {
     pub program: Program,
-    pub ast: Ast,
+    pub ast: Arc<Ast>,
     /// In text order.
     pub mentions: Vec<Mention>,
     pub origins: DimOrigins,
+    /// How many functions were inferred; the others have the types of an earlier form of the text.
+    pub n_inferred: usize,
 }
 
 /// Checks a text as [`Phase::Lint`] does, and keeps what was found on the way.
 pub fn analyse(name: &str, text: &str, how: &ReadOptions) -> Analysis {
+    analyse_again(name, text, how, None).0
+}
+
+/// What an analysis leaves for that of the next form of its text.
+pub struct Earlier {
+    parsed: Option<Arc<Parsed>>,
+    inferred: infer::Earlier,
+}
+
+/// As [`analyse`], with what is left of an earlier form of the text: what has not changed is not found again. The result does not depend
+/// on it.
+pub fn analyse_again(name: &str, text: &str, how: &ReadOptions, earlier: Option<&Earlier>) -> (Analysis, Earlier) {
     let mut sources = Sources::new();
     let file = sources.add(name, text);
-    let (ast, diagnostics) = syntax::parse_as(file, text.into(), how.dialect);
+    let known = earlier.and_then(|earlier| earlier.parsed.clone());
+    let (ast, diagnostics, parsed) = syntax::parse_again(file, text.into(), how.dialect, known.as_deref());
+    // While a text is broken, the last form that was understood stays the one to start from.
+    let parsed = match (parsed, known) {
+        (Some(parsed), Some(known)) if parsed.is_poorer_than(&known) => Some(known),
+        (Some(parsed), _) => Some(Arc::new(parsed)),
+        (None, known) => known,
+    };
     let (module, found, mentions) = resolve::resolve_with_mentions(&ast, ops::table());
     let packed = bind::Packed::default();
     let mut program = Program { sources, module, diagnostics, timings: Timings::default(), packed };
-    let mut origins = DimOrigins::default();
+    let (mut inferred, mut n_inferred) = (infer::Earlier::default(), 0);
     finish(&mut program, (file, &ast), found, Phase::Lint, how, |module, text| {
-        let (diagnostics, found) = infer::infer_with_origins(module, ops::table(), text);
-        origins = found;
-        diagnostics
+        let found = infer::infer_again(module, ops::table(), text, earlier.map(|earlier| &earlier.inferred));
+        (inferred, n_inferred) = (found.earlier, found.n_inferred);
+        found.diagnostics
     });
-    Analysis { program, ast, mentions, origins }
+    let origins = inferred.origins().clone();
+    (Analysis { program, ast, mentions, origins, n_inferred }, Earlier { parsed, inferred })
 }
 
 /// The steps after names were resolved, with what that reported.
@@ -312,5 +336,62 @@ fn no_program(name: &str, kind: Kind, bytes: &[u8]) -> Diagnostic {
         Kind::Elf => no_program("machine code")
             .help(format!("`relayc run {name}` runs what `relayc build` wrote, `relayc inspect {name}` shows what is in it")),
         Kind::Json => no_program("JSON").help("Relay programs are text: `#[version = \"0.0.5\"] def @main(…) { … }`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Functions of a few operators; each third calls the one above it.
+    fn functions(n: usize) -> String {
+        let mut text = String::from("#[version = \"0.0.5\"]\n");
+        for i in 0..n {
+            let last = if i % 3 == 1 { format!("@f{}(%x, %w)", i - 1) } else { "tanh(%y)".to_owned() };
+            text.push_str(&format!(
+                "def @f{i}(%x: Tensor[(1, 8), float32], %w: Tensor[(4, 8), float32]) {{\n  %0 = nn.dense(%x, %w, units=4);\n  \
+                 let %y = nn.relu(%0);\n  (%y, {last})\n}}\n"
+            ));
+        }
+        text
+    }
+
+    fn again(text: &str, earlier: Option<&Earlier>) -> (Analysis, Earlier) {
+        analyse_again("test", text, &ReadOptions::of(Dialect::Today), earlier)
+    }
+
+    /// All that inference found, as text.
+    fn found(analysis: &Analysis) -> String {
+        let module = &analysis.program.module;
+        let ty = |ty: Option<relayc_ir::types::Ty>| ty.map_or("-".to_owned(), |ty| module.types.text(ty));
+        let exprs = module.exprs.ids().map(|expr| ty(module.expr_tys.get(expr).copied().flatten()));
+        let vars = module.vars.iter().map(|var| format!("{} {}", ty(var.ty), ty(var.checked_ty)));
+        let funcs = module.funcs.iter().map(|func| ty(func.ret));
+        let mut origins: Vec<String> = format!("{:?}", analysis.origins).split("), ").map(str::to_owned).collect();
+        origins.sort();
+        let lines: Vec<String> = exprs.chain(vars).chain(funcs).chain(origins).collect();
+        format!("{}\n{:?}", lines.join("\n"), analysis.program.diagnostics)
+    }
+
+    #[test]
+    fn a_change_infers_its_function_and_those_whose_callees_changed() {
+        let text = functions(100);
+        let (first, earlier) = again(&text, None);
+        assert_eq!((first.n_inferred, first.program.diagnostics.len()), (100, 0));
+        let inferred = |from: &str, to: &str| {
+            let changed = text.replacen(from, to, 1);
+            assert_ne!(changed, text);
+            let (now, _) = again(&changed, Some(&earlier));
+            assert!(found(&now) == found(&again(&changed, None).0), "`{to}`");
+            now.n_inferred
+        };
+        assert_eq!(inferred("def @f0", "// Above all of them.\ndef @f0"), 0);
+        assert_eq!(inferred("def @f50(", "def @g50("), 1);
+        assert_eq!(inferred("nn.relu(%0)", "sigmoid(%0)"), 1);
+        // Another result is another signature.
+        assert_eq!(inferred("nn.relu(%0)", "(%0, %0)"), 2);
+        assert_eq!(inferred("(%y, tanh(%y))", "(%y, tanh(%0), %y)"), 2);
+        // A mistake stays in its function as long as its result is known.
+        assert_eq!(inferred("%0 = nn.dense(%x, %w, units=4)", "%0 = nn.dense(%x, %x, units=4)"), 2);
     }
 }

@@ -5,6 +5,7 @@
 //! visited callees first. A hole that remains is an error; an error type silences errors that follow from it. The origin of a
 //! dimension is not stored: `origin.rs` runs the relations again when a message needs it.
 
+mod again;
 mod data;
 mod errors;
 mod exhaust;
@@ -13,6 +14,7 @@ mod holes;
 mod origin;
 mod repair;
 
+pub use again::Earlier;
 pub use forward::TypeClasses;
 pub use origin::DimOrigins;
 use relayc_base::diag::Diagnostic;
@@ -33,12 +35,25 @@ pub fn infer_text(module: &mut Module, ops: &Table, text: &str) -> Vec<Diagnosti
     run(module, ops, text, false)
 }
 
-/// As [`infer_text`], with what it takes to say later where a dimension comes from.
-pub fn infer_with_origins(module: &mut Module, ops: &Table, text: &str) -> (Vec<Diagnostic>, DimOrigins) {
+/// What an inference found besides the types, for tools that show a program while it is written.
+pub struct Found {
+    pub diagnostics: Vec<Diagnostic>,
+    /// What it takes to say where a dimension comes from, and to infer the next form of the program.
+    pub earlier: Earlier,
+    /// How many functions of the module were inferred; the others kept their types.
+    pub n_inferred: usize,
+}
+
+/// As [`infer_text`], for another form of a program: functions that are the same keep their types, if no signature has changed of what
+/// they mention.
+pub fn infer_again(module: &mut Module, ops: &Table, text: &str, earlier: Option<&Earlier>) -> Found {
     let mut infer = Infer::new(module, ops, text, false);
-    infer.run();
+    let (clean, n_inferred) = infer.run_after(earlier);
     let origins = DimOrigins::of(&infer);
-    (infer.finish(), origins)
+    let diagnostics = infer.finish();
+    let name = |global: GlobalId| (module.globals[global].name.clone(), global);
+    let clean = clean.into_iter().map(name).collect();
+    Found { diagnostics, earlier: Earlier { module: module.clone(), origins, clean }, n_inferred }
 }
 
 fn run(module: &mut Module, ops: &Table, text: &str, sized: bool) -> Vec<Diagnostic> {
@@ -85,6 +100,8 @@ struct Infer<'a> {
     /// The call whose relation gave a variable its type, and as which operand.
     decided_by: FxHashMap<VarId, (ExprId, usize)>,
     let_values: FxHashMap<VarId, ExprId>,
+    /// What relations gave so far.
+    relations: again::Relations,
     /// Calls and projections that wait; a watcher's number is an index here.
     waiting: Vec<Option<ExprId>>,
     /// Calls that broke a rule, and so could not determine their operands' types.
@@ -124,6 +141,7 @@ impl<'a> Infer<'a> {
             entered: vec![false; module.exprs.len()],
             decided_by: FxHashMap::default(),
             let_values: FxHashMap::default(),
+            relations: again::Relations::default(),
             waiting: vec![],
             faulty: vec![],
             typed_faults: FxHashSet::default(),
@@ -142,17 +160,49 @@ impl<'a> Infer<'a> {
         match self.module.root {
             Root::Expr(expr) => self.walk(vec![Step::Enter(expr)]),
             Root::Globals => {
-                let funcs: Vec<FuncId> = self.module.globals.iter().map(|global| global.func).collect();
-                for &func in &funcs {
-                    self.fn_ty(func);
-                }
-                for global in self.callees_first() {
-                    let func = self.module.globals[global].func;
-                    let body = self.module.funcs[func].body;
-                    self.walk(vec![Step::Return(func), Step::Enter(body)]);
-                }
+                self.declare_globals();
+                self.callees_first().into_iter().for_each(|global| self.walk_global(global));
             }
         }
+    }
+
+    /// As [`Infer::run`], with what is known of an earlier form. Returns the functions that may keep their types next time, and how many
+    /// were inferred.
+    fn run_after(&mut self, earlier: Option<&Earlier>) -> (Vec<GlobalId>, usize) {
+        if let Root::Expr(_) = self.module.root {
+            self.run();
+            return (vec![], 1);
+        }
+        self.declare_globals();
+        let (mut clean, mut n_inferred) = (vec![], 0);
+        for global in self.callees_first() {
+            let starts_closed = self.starts_closed(global);
+            if starts_closed && earlier.is_some_and(|earlier| self.keep(earlier, global)) {
+                clean.push(global);
+                continue;
+            }
+            n_inferred += 1;
+            let before = (self.diagnostics.len(), self.faulty.len(), self.waiting.len());
+            self.walk_global(global);
+            let nothing_waits = self.waiting[before.2..].iter().all(Option::is_none);
+            if starts_closed && nothing_waits && (self.diagnostics.len(), self.faulty.len()) == (before.0, before.1) {
+                clean.push(global);
+            }
+        }
+        (clean, n_inferred)
+    }
+
+    fn declare_globals(&mut self) {
+        let funcs: Vec<FuncId> = self.module.globals.iter().map(|global| global.func).collect();
+        for &func in &funcs {
+            self.fn_ty(func);
+        }
+    }
+
+    fn walk_global(&mut self, global: GlobalId) {
+        let func = self.module.globals[global].func;
+        let body = self.module.funcs[func].body;
+        self.walk(vec![Step::Return(func), Step::Enter(body)]);
     }
 
     /// The globals in an order in which callees come before callers, as far as recursion allows.
@@ -571,12 +621,26 @@ impl<'a> Infer<'a> {
         if self.lacks_attrs(expr) {
             return Err(Stop::Poisoned);
         }
-        let holes: Vec<bool> = args.iter().map(|&ty| self.is_hole(ty)).collect();
         let out = self.ty(expr);
+        let call = self.module.called_op(expr).map(|op| (op, expr)).filter(|_| self.is_hole(out));
+        // Of closed types a relation is a function.
+        let closed: Option<Vec<Ty>> = call.and_then(|_| args.iter().map(|&ty| self.closed(ty)).collect());
+        if let (Some(call), Some(closed)) = (call, &closed)
+            && let Some(ty) = self.relations.find(self.module, call, closed)
+            && self.solver.unify(&mut self.module.types, out, ty).is_ok()
+        {
+            return Ok(());
+        }
+        let holes: Vec<bool> = args.iter().map(|&ty| self.is_hole(ty)).collect();
         let attrs = call_attrs(self.module, expr).to_vec();
         let (result, origins) = self.run_relation(def, &attrs, &args, out);
         for (arg, _) in origins.args.into_iter().filter(|(arg, _)| holes[*arg]) {
             self.remember_decision(expr, arg);
+        }
+        if let (Some(call), Some(closed), Ok(())) = (call, closed, &result)
+            && let Some(ty) = self.closed(out)
+        {
+            self.relations.keep(call, closed, ty);
         }
         result
     }

@@ -22,8 +22,8 @@ pub(super) struct Origin {
 /// What inference knew of a program that says where the dimensions of its types come from.
 #[derive(Clone, Default, Debug)]
 pub struct DimOrigins {
-    decided_by: FxHashMap<VarId, (ExprId, usize)>,
-    let_values: FxHashMap<VarId, ExprId>,
+    pub(super) decided_by: FxHashMap<VarId, (ExprId, usize)>,
+    pub(super) let_values: FxHashMap<VarId, ExprId>,
 }
 
 impl DimOrigins {

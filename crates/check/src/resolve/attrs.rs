@@ -8,12 +8,24 @@ use relayc_ir::types::DType;
 use relayc_ir::{AttrNames, Attrs, AttrsId};
 use relayc_syntax::ast::{self, AttrValueKind, ExprKind};
 use relayc_syntax::literal;
+use rustc_hash::FxHashMap;
 
 /// The key that names the type of a call's attributes.
 const TYPE_KEY: &str = "attrs_type_key";
 
 /// Lists of attribute values nest no deeper: no kind of attribute has more than two levels.
 const MAX_LIST_DEPTH: usize = 8;
+
+/// How many attributes of calls are kept for others that are the same.
+const MAX_KNOWN: usize = 256;
+
+/// What attributes written in this way are, with their places from the first of them on.
+pub(super) type KnownAttrs<'a> = FxHashMap<(OpId, &'a str), (Box<[AttrValue]>, Box<[Span]>)>;
+
+/// A place so many bytes further on, with overflow.
+fn moved(span: Span, by: u32) -> Span {
+    Span { start: span.start.wrapping_add(by), end: span.end.wrapping_add(by), ..span }
+}
 
 impl Resolver<'_> {
     /// The complete attributes of a call in schema order, `None` if the operator has none. `Err`: an error that has been
@@ -79,6 +91,14 @@ impl Resolver<'_> {
         call: Span,
     ) -> Result<AttrsId, ()> {
         let name = self.ops.name(op);
+        // A network writes the same attributes again and again.
+        let place = written.first().zip(written.last()).map(|(first, last)| first.span.to(last.span));
+        let start = place.map_or(0, |place| place.start);
+        let text = place.map_or("", |place| self.ast.text(place));
+        if let Some((values, spans)) = self.known_attrs.get(&(op, text)) {
+            let spans = spans.iter().map(|span| if span.is_none() { *span } else { moved(*span, start) }).collect();
+            return Ok(self.module.attrs.push(Attrs { values: values.clone(), spans }));
+        }
         let n_reports = self.diagnostics.len();
         let mut values: Vec<Option<AttrValue>> = vec![None; schema.fields.len()];
         let mut spans = vec![Span::NONE; schema.fields.len()];
@@ -132,7 +152,12 @@ impl Resolver<'_> {
         let values: Option<Box<[AttrValue]>> = values.into_iter().collect();
         match values {
             Some(values) if !failed => {
-                let spans = if written.is_empty() { Box::default() } else { spans.into() };
+                let spans: Box<[Span]> = if written.is_empty() { Box::default() } else { spans.into() };
+                let is_whole = n_reports == self.diagnostics.len() && self.ast.typed_numbers.is_empty();
+                if is_whole && self.known_attrs.len() < MAX_KNOWN && values.iter().all(is_plain) {
+                    let back = |span: &Span| if span.is_none() { *span } else { moved(*span, start.wrapping_neg()) };
+                    self.known_attrs.insert((op, text), (values.clone(), spans.iter().map(back).collect()));
+                }
                 Ok(self.module.attrs.push(Attrs { values, spans }))
             }
             _ => Err(()),
@@ -274,6 +299,15 @@ impl Resolver<'_> {
             }
         }
         out
+    }
+}
+
+/// Whether a value is all that there is to it: not a name for something else. Lists nest no deeper than [`MAX_LIST_DEPTH`].
+pub(crate) fn is_plain(value: &AttrValue) -> bool {
+    match value {
+        AttrValue::List(items) => items.iter().all(is_plain),
+        AttrValue::Symbol(_) | AttrValue::Object(_) | AttrValue::Const(..) | AttrValue::Expr(_) => false,
+        _ => true,
     }
 }
 

@@ -36,8 +36,12 @@ pub enum Meaning {
 impl Resolver<'_> {
     /// Notes what a name means.
     pub(super) fn mention(&mut self, span: Span, meaning: Meaning) {
+        // A binder stands before its value, which is resolved first: what is nearly in order is sorted at once.
+        const NEAR: usize = 64;
         if let Some(mentions) = &mut self.mentions {
-            mentions.push(Mention { span, meaning });
+            let is_behind = |other: &&Mention| (other.span.start, other.span.end) > (span.start, span.end);
+            let n_behind = mentions.iter().rev().take(NEAR).take_while(is_behind).count();
+            mentions.insert(mentions.len() - n_behind, Mention { span, meaning });
         }
     }
 }

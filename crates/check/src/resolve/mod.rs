@@ -17,6 +17,7 @@ mod sizes;
 mod types;
 
 pub use attrs::attr_value;
+pub(crate) use attrs::is_plain;
 pub use mention::{Meaning, Mention};
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
@@ -70,6 +71,7 @@ fn run(ast: &Ast, ops: &dyn OpTable, mentions: Option<Vec<Mention>>) -> (Module,
         n_hidden: 0,
         near: SpellingSearch::default(),
         size_names: std::cell::OnceCell::new(),
+        known_attrs: FxHashMap::default(),
         mentions,
     };
     resolver.read_metadata();
@@ -148,6 +150,7 @@ struct Resolver<'a> {
     near: SpellingSearch,
     /// The names of the sizes in types, once an attribute or the metadata section asks for them.
     size_names: std::cell::OnceCell<Vec<&'a str>>,
+    known_attrs: attrs::KnownAttrs<'a>,
     /// What each name means, where somebody asks for it.
     mentions: Option<Vec<Mention>>,
 }
@@ -580,6 +583,9 @@ impl<'a> Resolver<'a> {
 
 /// A dotted name without the blanks and comments that may stand around its dots.
 fn name_text(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.')) {
+        return text.into();
+    }
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/');
     if text.chars().all(plain) && !text.contains("//") && !text.contains("/*") {
         return text.into();

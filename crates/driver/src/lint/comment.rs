@@ -19,6 +19,9 @@ struct Comment {
 /// W0008.
 pub(super) fn types(program: &Program) -> Vec<Diagnostic> {
     let module = program.module;
+    if !program.text.contains("ty=") {
+        return vec![];
+    }
     let mut comments: FxHashMap<u32, Comment> = FxHashMap::default();
     // Of several comments in a row all are about what stands before the first.
     let mut last = (0, 0);
