@@ -2,10 +2,12 @@
 
 use crate::text::Text;
 use relayc_base::{FileId, Span};
+use relayc_check::infer;
 use relayc_check::resolve::{Meaning, Mention};
-use relayc_driver::{Analysis, ReadOptions, analyse};
+use relayc_driver::{Analysis, Earlier, ReadOptions, analyse_again};
 use relayc_ir::types::Ty;
 use relayc_ir::{ExprId, Func, FuncId, Module};
+use relayc_ops::OpDef;
 use relayc_syntax::ast::Ast;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
@@ -17,18 +19,22 @@ pub(crate) struct Checked {
     pub(crate) analysis: Analysis,
     /// A number of the text, equal for equal texts: clients that are JavaScript keep no more bits.
     pub(crate) hash: u32,
-    /// The first mention of each meaning.
+    /// The first mention of each variable, constructor and type parameter.
     firsts: FxHashMap<Meaning, Span>,
     /// The functions of the module by the places of what they were read from.
     funcs: FxHashMap<Span, FuncId>,
     /// The expressions at each place; several where one stands for another, as a call without parentheses.
     exprs: FxHashMap<(u32, u32), ExprId>,
+    /// What [`Checked::may_hold`] has found.
+    held: FxHashMap<(&'static str, Vec<Option<Ty>>), bool>,
 }
 
 impl Checked {
-    pub(crate) fn new(name: &str, revision: u64, text: Text, how: &ReadOptions) -> Checked {
-        let analysis = analyse(name, &text.text, how);
-        let mut exprs = FxHashMap::default();
+    /// Checks a text, with what is left of an earlier form; the second is left for the next.
+    pub(crate) fn new(name: &str, revision: u64, text: Text, how: &ReadOptions, earlier: Option<&Earlier>) -> (Checked, Earlier) {
+        let (analysis, left) = analyse_again(name, &text.text, how, earlier);
+        let n_exprs = analysis.program.module.exprs.len();
+        let mut exprs = FxHashMap::with_capacity_and_hasher(n_exprs, FxBuildHasher);
         for (id, expr) in analysis.program.module.exprs.iter_ids() {
             if !expr.span.is_none() {
                 // The last one made of a place is the outermost: the value of a constructor without inputs, not its callee.
@@ -36,12 +42,14 @@ impl Checked {
             }
         }
         let mut firsts = FxHashMap::default();
-        for mention in &analysis.mentions {
+        let needs_first =
+            |mention: &&Mention| matches!(mention.meaning, Meaning::Local(_) | Meaning::Ctor(_) | Meaning::TypeParam(_));
+        for mention in analysis.mentions.iter().filter(needs_first) {
             firsts.entry(mention.meaning).or_insert(mention.span);
         }
         let funcs = analysis.program.module.funcs.iter_ids().map(|(id, func)| (func.span, id)).collect();
         let hash = FxBuildHasher.hash_one(&*text.text) as u32;
-        Checked { revision, text, analysis, hash, firsts, funcs, exprs }
+        (Checked { revision, text, analysis, hash, firsts, funcs, exprs, held: FxHashMap::default() }, left)
     }
 
     pub(crate) fn module(&self) -> &Module {
@@ -113,6 +121,12 @@ impl Checked {
             Meaning::TypeParam(ty) => Some(ty),
             Meaning::Type(_) | Meaning::Operator(_) | Meaning::Size(_) => None,
         }
+    }
+
+    /// As [`infer::may_hold`]. It is asked of every value in scope, and many are of one type.
+    pub(crate) fn may_hold(&mut self, def: &'static OpDef, args: Vec<Option<Ty>>) -> bool {
+        let module = &mut self.analysis.program.module;
+        *self.held.entry((def.name, args)).or_insert_with_key(|(_, args)| infer::may_hold(module, def, args))
     }
 
     /// The whole text.

@@ -39,6 +39,10 @@ pub(crate) struct Client {
     /// Whether the user trusts the workspace, if the client says it (`initializationOptions.trusted`). Without a word, tests and passes are
     /// run on request, and no file outside of the workspace is read.
     pub(crate) trust: Option<bool>,
+    /// Whether it shows how work goes on.
+    pub(crate) progress: bool,
+    /// Whether it is told at run time that the settings are wanted.
+    pub(crate) registers_settings: bool,
 }
 
 impl Client {
@@ -55,6 +59,8 @@ impl Client {
         let own = capabilities.experimental.as_ref().and_then(|own| own.get("relayc"));
         let commands = own.and_then(|own| own.get("commands")?.as_array()).map_or(&[][..], Vec::as_slice);
         let has = |name: &str| commands.iter().any(|command| command == name);
+        let window = capabilities.window.as_ref();
+        let settings = workspace.and_then(|w| w.did_change_configuration.as_ref()?.dynamic_registration);
         Client {
             resolves_edits: resolved.is_some_and(|resolved| resolved.properties.iter().any(|property| property == "edit")),
             refreshes_lenses: workspace.and_then(|w| w.code_lens.as_ref()?.refresh_support).unwrap_or(false),
@@ -62,6 +68,8 @@ impl Client {
             shows_passes: has("relayc.showPass"),
             explanations: own.and_then(|own| own.get("explanations")?.as_bool()).unwrap_or(false),
             trust: None,
+            progress: window.and_then(|window| window.work_done_progress).unwrap_or(false),
+            registers_settings: settings.unwrap_or(false),
             document_changes: workspace.and_then(|w| w.workspace_edit.as_ref()?.document_changes).unwrap_or(false),
             label_offsets: label_offsets.unwrap_or(false),
             encoding: Encoding::negotiated(encodings),

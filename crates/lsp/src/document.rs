@@ -5,6 +5,7 @@ use crate::requests::commands::Outcome;
 use crate::rules::Rules;
 use crate::text::Text;
 use lsp_server::Request;
+use lsp_types::SemanticTokens;
 use std::sync::Arc;
 
 /// An open text.
@@ -17,6 +18,8 @@ pub(crate) struct Document {
     pub(crate) rules: Arc<Rules>,
     /// The last check that ended; of the newest text if its revision is the document's.
     pub(crate) checked: Option<Checked>,
+    /// The last answer with all of its semantic tokens.
+    pub(crate) shown_tokens: Option<SemanticTokens>,
     /// Requests about the newest text, in the order they came.
     pub(crate) waiting: Vec<Request>,
     /// What tests that were run on the newest text gave.
@@ -25,7 +28,7 @@ pub(crate) struct Document {
 
 impl Document {
     pub(crate) fn new(version: i32, text: Text, rules: Arc<Rules>) -> Document {
-        Document { version, revision: 0, text, rules, checked: None, waiting: vec![], outcomes: vec![] }
+        Document { version, revision: 0, text, rules, checked: None, shown_tokens: None, waiting: vec![], outcomes: vec![] }
     }
 
     /// Whether the newest text has been checked.

@@ -13,11 +13,11 @@ use crate::rules::Rules;
 use crate::settings::Settings;
 use crate::text::Text;
 use crate::workspace::Workspace;
-use crossbeam_channel::{Receiver, Sender, select, unbounded};
+use crossbeam_channel::{Receiver, Sender, after, never, select, unbounded};
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
     Cancel, DidChangeConfiguration, DidChangeTextDocument, DidChangeWatchedFiles, DidChangeWorkspaceFolders,
-    DidCloseTextDocument, DidOpenTextDocument, Exit, Initialized, LogMessage, Notification as _, Progress, PublishDiagnostics,
+    DidCloseTextDocument, DidOpenTextDocument, Exit, Initialized, LogMessage, LogTrace, Notification as _, PublishDiagnostics,
     SetTrace,
 };
 use lsp_types::request::{
@@ -26,14 +26,15 @@ use lsp_types::request::{
 };
 use lsp_types::{
     DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams, ExecuteCommandParams, InitializeParams, LogMessageParams,
-    MessageType, NumberOrString, ProgressParams, ProgressParamsValue, PublishDiagnosticsParams, Uri, WorkDoneProgress,
-    WorkDoneProgressBegin, WorkDoneProgressEnd,
+    LogTraceParams, MessageType, NumberOrString, PublishDiagnosticsParams, SetTraceParams, TraceValue, Uri,
 };
+use relayc_driver::Earlier;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// How far a conversation is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,7 +58,32 @@ struct Job {
 struct Done {
     uri: Uri,
     revision: u64,
+    /// How long it took.
+    time: Duration,
     result: Result<Box<Checked>, String>,
+}
+
+/// How long a check may take before the client is told that it goes on.
+const SLOW: Duration = Duration::from_millis(500);
+
+/// What the client is told of checks that go on.
+enum Progress {
+    /// Nothing, since none does, or the client shows no progress.
+    None,
+    /// Something, once this has come.
+    Soon(Receiver<Instant>),
+    /// It was told of one, by this token.
+    Shown(Value),
+}
+
+impl Progress {
+    /// What comes when the client is to be told.
+    fn timer(&self) -> Receiver<Instant> {
+        match self {
+            Progress::Soon(timer) => timer.clone(),
+            Progress::None | Progress::Shown(_) => never(),
+        }
+    }
 }
 
 struct Server {
@@ -72,10 +98,13 @@ struct Server {
     documents: FxHashMap<Uri, Document>,
     /// Whether answers still go anywhere.
     is_heard: Cell<bool>,
+    /// How much the client wants to know of what the server does.
+    trace: TraceValue,
+    progress: Progress,
+    /// How many requests the server has sent.
+    n_sent: i32,
     /// How many forms of texts there were: a number of its own for each, whatever versions the client says.
     revisions: u64,
-    /// How many requests the server has sent.
-    n_asked: u64,
 }
 
 /// Serves one editor over a connection until it says `exit` or is gone. True if it said `shutdown` before.
@@ -99,11 +128,14 @@ pub fn serve_over(connection: Connection) -> bool {
         workspace: Workspace::default(),
         documents: FxHashMap::default(),
         is_heard: Cell::new(true),
+        trace: TraceValue::Off,
+        progress: Progress::None,
+        n_sent: 0,
         revisions: 0,
-        n_asked: 0,
     };
     while server.is_heard.get() {
         select! {
+            recv(server.progress.timer()) -> _ => server.show_progress(),
             recv(receiver) -> message => match message {
                 Ok(Message::Notification(notification)) if notification.method == Exit::METHOD => break,
                 Ok(message) => server.message(message),
@@ -126,6 +158,8 @@ pub fn serve_over(connection: Connection) -> bool {
 
 /// Checks texts one after another; of several forms of one text the newest only.
 fn check_texts(todo: &Receiver<Job>, finished: &Sender<Done>) {
+    // Of the text that was checked last, and the rules by which: one is edited at a time.
+    let mut earlier: Option<(Uri, Arc<Rules>, Earlier)> = None;
     while let Ok(first) = todo.recv() {
         let mut jobs = vec![first];
         jobs.extend(todo.try_iter());
@@ -136,9 +170,16 @@ fn check_texts(todo: &Receiver<Job>, finished: &Sender<Done>) {
             }
             let Job { uri, revision, text, rules } = job;
             let name = requests::name(&uri);
-            let check = || Box::new(Checked::new(&name, revision, text, &rules.how));
+            let is_same = |(of, by, _): &(Uri, Arc<Rules>, Earlier)| *of == uri && Arc::ptr_eq(by, &rules);
+            let known = earlier.take().filter(is_same).map(|(_, _, earlier)| earlier);
+            let begun = Instant::now();
+            let check = || Checked::new(&name, revision, text, &rules.how, known.as_ref());
             let result = catch_unwind(AssertUnwindSafe(check)).map_err(|panic| panic_text(&*panic));
-            if finished.send(Done { uri, revision, result }).is_err() {
+            let result = result.map(|(checked, left)| {
+                earlier = Some((uri.clone(), rules.clone(), left));
+                Box::new(checked)
+            });
+            if finished.send(Done { uri, revision, time: begun.elapsed(), result }).is_err() {
                 return;
             }
             jobs.extend(todo.try_iter());
@@ -150,6 +191,10 @@ fn check_texts(todo: &Receiver<Job>, finished: &Sender<Done>) {
 pub(crate) fn log(kind: MessageType, text: &str) -> Message {
     let params = LogMessageParams { typ: kind, message: text.to_owned() };
     Notification::new(LogMessage::METHOD.to_owned(), params).into()
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1e3)
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
@@ -220,6 +265,7 @@ impl Server {
             self.client.trust = options.get("trusted").and_then(Value::as_bool);
         }
         self.workspace = Workspace::open(&params, &self.client, self.sender.clone());
+        self.trace = params.trace.unwrap_or_default();
         self.phase = Phase::Running;
         let result = json!({
             "capabilities": requests::capabilities(&self.client),
@@ -251,11 +297,13 @@ impl Server {
         let Some(document) = self.documents.get_mut(uri) else { return };
         let version = document.version;
         let Some(checked) = document.checked.as_mut() else { return };
-        let outcomes = &document.outcomes;
-        let mut cx =
-            Cx { checked, client: &self.client, settings: &self.settings, rules: &document.rules, uri, version, outcomes };
+        let (outcomes, shown_tokens) = (&document.outcomes, &mut document.shown_tokens);
+        let (client, settings, rules) = (&self.client, &self.settings, &document.rules);
+        let mut cx = Cx { checked, client, settings, rules, uri, version, outcomes, shown_tokens };
         let Request { id, method, params } = request;
+        let begun = Instant::now();
         let answer = catch_unwind(AssertUnwindSafe(|| requests::answer(&mut cx, &method, params)));
+        self.log_trace(&format!("answered `{method}` in {}", milliseconds(begun.elapsed())), String::new);
         match answer {
             Ok(Ok(value)) => self.send(Response::new_ok(id, value)),
             Ok(Err((code, why))) => self.fail(id, code, &why),
@@ -288,8 +336,9 @@ impl Server {
         let work = Work::new(what, args, &uri, &text);
         let progress = params.work_done_progress_params.work_done_token;
         let title = work.title();
-        let begin = WorkDoneProgressBegin { title, cancellable: Some(true), message: None, percentage: None };
-        self.progress(progress.as_ref(), WorkDoneProgress::Begin(begin));
+        if let Some(token) = &progress {
+            self.tell_progress(&json!(token), json!({ "kind": "begin", "title": title, "cancellable": true }));
+        }
         self.jobs.add(jobs::Job { request: id, uri, revision, text, work, progress });
         self.start_jobs();
     }
@@ -323,24 +372,17 @@ impl Server {
         document.outcomes.retain(|old| outcomes.iter().all(|new| new.line != old.line));
         document.outcomes.extend(outcomes);
         if self.client.refreshes_lenses {
-            self.n_asked += 1;
-            let id = RequestId::from(format!("lenses-{}", self.n_asked));
-            self.send(Request { id, method: CodeLensRefresh::METHOD.to_owned(), params: Value::Null });
+            self.ask(CodeLensRefresh::METHOD, Value::Null);
         }
     }
 
     fn done(&self, job: jobs::Job, answer: Result<Value, (ErrorCode, String)>) {
-        self.progress(job.progress.as_ref(), WorkDoneProgress::End(WorkDoneProgressEnd { message: None }));
+        if let Some(token) = &job.progress {
+            self.tell_progress(&json!(token), json!({ "kind": "end" }));
+        }
         match answer {
             Ok(value) => self.send(Response::new_ok(job.request, value)),
             Err((code, why)) => self.fail(job.request, code, &why),
-        }
-    }
-
-    fn progress(&self, token: Option<&lsp_types::ProgressToken>, value: WorkDoneProgress) {
-        if let Some(token) = token {
-            let params = ProgressParams { token: token.clone(), value: ProgressParamsValue::WorkDone(value) };
-            self.send(Notification::new(Progress::METHOD.to_owned(), params));
         }
     }
 
@@ -365,6 +407,7 @@ impl Server {
             }
             Initialized::METHOD => {
                 self.workspace.registration().into_iter().for_each(|request| self.send(request));
+                self.register();
                 Ok(())
             }
             DidChangeWorkspaceFolders::METHOD => read(params).map(|params: DidChangeWorkspaceFoldersParams| {
@@ -377,7 +420,7 @@ impl Server {
                 }
             }),
             Cancel::METHOD => read(params).map(|params| self.cancel(params)),
-            SetTrace::METHOD => Ok(()),
+            SetTrace::METHOD => read(params).map(|params: SetTraceParams| self.trace = params.value),
             // What else is told needs no answer.
             _ => Ok(()),
         };
@@ -455,6 +498,9 @@ impl Server {
         document.revision = self.revisions;
         let (text, rules) = (document.text.clone(), document.rules.clone());
         let _ = self.checks.send(Job { uri: uri.clone(), revision: document.revision, text, rules });
+        if let (Progress::None, true) = (&self.progress, self.client.progress) {
+            self.progress = Progress::Soon(after(SLOW));
+        }
     }
 
     /// Tells what is wrong in configurations, and what is not any more.
@@ -474,17 +520,62 @@ impl Server {
         }
         self.publish_configurations();
         if self.client.refreshes_diagnostics {
-            self.send(Request::new(
-                format!("relayc.refresh.{}", self.revisions).into(),
-                WorkspaceDiagnosticRefresh::METHOD.to_owned(),
-                Value::Null,
-            ));
+            self.ask(WorkspaceDiagnosticRefresh::METHOD, Value::Null);
+        }
+    }
+
+    /// Tells the client of a check that takes long.
+    fn show_progress(&mut self) {
+        let token = json!(format!("relayc/check/{}", self.revisions));
+        self.progress = Progress::Shown(token.clone());
+        self.ask("window/workDoneProgress/create", json!({ "token": token }));
+        self.tell_progress(&token, json!({ "kind": "begin", "title": "Checking", "cancellable": false }));
+    }
+
+    fn tell_progress(&self, token: &Value, value: Value) {
+        self.send(Notification::new("$/progress".to_owned(), json!({ "token": token, "value": value })));
+    }
+
+    /// Sends a request whose answer tells nothing that is needed.
+    fn ask(&mut self, method: &str, params: Value) {
+        self.n_sent += 1;
+        self.send(Request::new(RequestId::from(self.n_sent), method.to_owned(), params));
+    }
+
+    /// Asks for the settings' changes, where the client wants to be asked.
+    fn register(&mut self) {
+        if self.client.registers_settings {
+            let method = DidChangeConfiguration::METHOD;
+            let settings = json!({ "id": "settings", "method": method, "registerOptions": { "section": "relayc" } });
+            self.ask("client/registerCapability", json!({ "registrations": [settings] }));
+        }
+    }
+
+    /// What the server does, for a client that wants to know.
+    fn log_trace(&self, message: &str, verbose: impl FnOnce() -> String) {
+        if self.trace != TraceValue::Off {
+            let verbose = (self.trace == TraceValue::Verbose).then(verbose).filter(|text| !text.is_empty());
+            let params = LogTraceParams { message: message.to_owned(), verbose };
+            self.send(Notification::new(LogTrace::METHOD.to_owned(), params));
         }
     }
 
     /// Takes the result of a check, and answers what has waited for it.
     fn checked(&mut self, done: Done) {
-        let Done { uri, revision, result } = done;
+        let Done { uri, revision, time, result } = done;
+        if let Ok(checked) = &result {
+            let message = format!("checked `{}` in {}", requests::name(&uri), milliseconds(time));
+            self.log_trace(&message, || {
+                let n_inferred = checked.analysis.n_inferred;
+                format!("inferred {n_inferred} of {} functions", checked.module().globals.len().max(n_inferred))
+            });
+        }
+        // Every check of an older form ends before.
+        if revision == self.revisions
+            && let Progress::Shown(token) = std::mem::replace(&mut self.progress, Progress::None)
+        {
+            self.tell_progress(&token, json!({ "kind": "end" }));
+        }
         let Some(document) = self.documents.get_mut(&uri).filter(|document| document.revision == revision) else { return };
         let waiting = std::mem::take(&mut document.waiting);
         match result {
@@ -506,8 +597,9 @@ impl Server {
         let Some(document) = self.documents.get_mut(uri) else { return };
         let version = document.version;
         let Some(checked) = document.checked.as_mut() else { return };
-        let outcomes = &document.outcomes;
-        let cx = Cx { checked, client: &self.client, settings: &self.settings, rules: &document.rules, uri, version, outcomes };
+        let (outcomes, shown_tokens) = (&document.outcomes, &mut document.shown_tokens);
+        let (client, settings, rules) = (&self.client, &self.settings, &document.rules);
+        let cx = Cx { checked, client, settings, rules, uri, version, outcomes, shown_tokens };
         match catch_unwind(AssertUnwindSafe(|| requests::diagnostics::of(&cx))) {
             Ok(diagnostics) => self.publish(uri, diagnostics, Some(version)),
             Err(panic) => self.send(log(MessageType::ERROR, &panic_text(&*panic))),

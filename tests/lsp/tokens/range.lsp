@@ -5,3 +5,7 @@ def @main(%data: Tensor[(1, 3, 224, 224), float32], %w) {
   $0nn.relu(%0)$1
 }
 > semanticTokens/range $0..$1
+4:3 2 function defaultLibrary
+4:5 1 function defaultLibrary
+4:6 4 function defaultLibrary
+4:11 2 variable

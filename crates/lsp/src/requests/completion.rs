@@ -15,7 +15,6 @@ use lsp_types::{
 };
 use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_check::infer;
 use relayc_check::resolve::Meaning;
 use relayc_driver::{Dialect, ReadOptions, analyse};
 use relayc_ir::attrs::{Field, Kind, OpTable};
@@ -286,7 +285,7 @@ fn fits(cx: &mut Cx, scope: &[Var], call: &Call, def: &'static OpDef, ty: Ty) ->
     args.resize(call.index, None);
     args.push(Some(ty));
     args.resize(def.args.len(), None);
-    infer::may_hold(&mut cx.checked.analysis.program.module, def, &args)
+    cx.checked.may_hold(def, args)
 }
 
 /// The type of a value in the text: of an expression, or of a variable in a call that was not understood.

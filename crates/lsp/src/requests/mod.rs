@@ -29,8 +29,8 @@ use crate::settings::Settings;
 use lsp_server::ErrorCode;
 use lsp_types::request as lsp;
 use lsp_types::{
-    DocumentChanges, Location, OneOf, OptionalVersionedTextDocumentIdentifier, Position, Range, TextDocumentEdit, TextEdit, Uri,
-    WorkspaceEdit,
+    DocumentChanges, Location, OneOf, OptionalVersionedTextDocumentIdentifier, Position, Range, SemanticTokens, TextDocumentEdit,
+    TextEdit, Uri, WorkspaceEdit,
 };
 use relayc_base::Span;
 use relayc_base::diag::Edit;
@@ -47,6 +47,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) version: i32,
     /// The outcomes of the tests that were run on this form of the text.
     pub(crate) outcomes: &'a [commands::Outcome],
+    /// The last answer with all semantic tokens of the text, in whatever form it was.
+    pub(crate) shown_tokens: &'a mut Option<SemanticTokens>,
 }
 
 impl Cx<'_> {
@@ -135,6 +137,7 @@ const TABLE: &[(&str, Handler)] = table! {
     lsp::LinkedEditingRange => rename::linked,
     lsp::References => definition::references,
     lsp::SelectionRangeRequest => selection::ranges,
+    lsp::SemanticTokensFullDeltaRequest => tokens::delta,
     lsp::SemanticTokensFullRequest => tokens::full,
     lsp::SemanticTokensRangeRequest => tokens::range,
     lsp::SignatureHelpRequest => signature::help,
@@ -210,7 +213,7 @@ pub(crate) fn capabilities(client: &Client) -> Value {
         "foldingRangeProvider": true,
         "selectionRangeProvider": true,
         "inlayHintProvider": { "resolveProvider": true },
-        "semanticTokensProvider": { "legend": tokens::legend(), "full": true, "range": true },
+        "semanticTokensProvider": { "legend": tokens::legend(), "full": { "delta": true }, "range": true },
     });
     capabilities["executeCommandProvider"] = json!({ "commands": commands::NAMES });
     if client.trust != Some(false) {

@@ -1,14 +1,18 @@
-//! Semantic tokens: what each word of the text is, where a grammar of colours cannot know.
+//! Semantic tokens: what each word of the text is, where a grammar of colours cannot know; of the whole text, of a range, or what has
+//! changed since an answer.
 
 use super::Cx;
 use lsp_types::{
-    SemanticToken, SemanticTokenModifier, SemanticTokenType, SemanticTokens, SemanticTokensLegend, SemanticTokensParams,
-    SemanticTokensRangeParams, SemanticTokensRangeResult, SemanticTokensResult,
+    SemanticToken, SemanticTokenModifier, SemanticTokenType, SemanticTokens, SemanticTokensDelta, SemanticTokensDeltaParams,
+    SemanticTokensEdit, SemanticTokensFullDeltaResult, SemanticTokensLegend, SemanticTokensParams, SemanticTokensRangeParams,
+    SemanticTokensRangeResult, SemanticTokensResult,
 };
 use relayc_base::Span;
 use relayc_check::resolve::Meaning;
 use relayc_syntax::lexer;
 use relayc_syntax::token::Tok;
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
 
 /// A kind of token, by its place in [`TYPES`].
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,7 +58,38 @@ pub(super) fn legend() -> SemanticTokensLegend {
 }
 
 pub(super) fn full(cx: &mut Cx, _: SemanticTokensParams) -> Option<SemanticTokensResult> {
-    Some(SemanticTokensResult::Tokens(tokens(cx, cx.checked.whole())))
+    Some(SemanticTokensResult::Tokens(whole(cx)))
+}
+
+pub(super) fn delta(cx: &mut Cx, params: SemanticTokensDeltaParams) -> Option<SemanticTokensFullDeltaResult> {
+    let before = cx.shown_tokens.take().filter(|before| before.result_id.as_ref() == Some(&params.previous_result_id));
+    let now = whole(cx);
+    let Some(before) = before else { return Some(SemanticTokensFullDeltaResult::Tokens(now)) };
+    let edits = edit(&before.data, &now.data).into_iter().collect();
+    Some(SemanticTokensFullDeltaResult::TokensDelta(SemanticTokensDelta { result_id: now.result_id, edits }))
+}
+
+/// All tokens; kept for the next request of what has changed.
+fn whole(cx: &mut Cx) -> SemanticTokens {
+    let mut tokens = tokens(cx, cx.checked.whole());
+    // What they are called is part of an answer: equal texts have equal answers.
+    tokens.result_id = Some(format!("{:016x}", FxBuildHasher.hash_one(&*cx.checked.text.text)));
+    *cx.shown_tokens = Some(tokens.clone());
+    tokens
+}
+
+/// How one list becomes the other, by the part between what both begin and end with; `None` if they are equal.
+fn edit(before: &[SemanticToken], now: &[SemanticToken]) -> Option<SemanticTokensEdit> {
+    let start = before.iter().zip(now).take_while(|(a, b)| a == b).count();
+    let most = before.len().min(now.len()) - start;
+    let end = before.iter().rev().zip(now.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
+    let (removed, put) = (before.len() - start - end, &now[start..now.len() - end]);
+    // A token is five numbers.
+    (removed > 0 || !put.is_empty()).then(|| SemanticTokensEdit {
+        start: 5 * start as u32,
+        delete_count: 5 * removed as u32,
+        data: Some(put.to_vec()),
+    })
 }
 
 pub(super) fn range(cx: &mut Cx, params: SemanticTokensRangeParams) -> Option<SemanticTokensRangeResult> {

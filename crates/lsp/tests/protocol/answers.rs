@@ -14,7 +14,8 @@ pub(crate) fn text(request: &str, answer: &Value) -> String {
         ("signatureHelp", Value::Object(_)) => signature(answer),
         ("codeLens", Value::Array(lenses)) => lenses.iter().map(lens).collect(),
         ("executeCommand", Value::Object(_)) => command(answer),
-        ("semanticTokens/full" | "semanticTokens/range", _) => tokens(answer),
+        (name, Value::Object(fields)) if name.starts_with("semanticTokens/") && fields.contains_key("data") => tokens(answer),
+        ("semanticTokens/full/delta", Value::Object(fields)) if fields.contains_key("edits") => edits(answer),
         _ => serde_json::to_string_pretty(&compact(answer)).unwrap_or_default(),
     };
     lines.trim_end().lines().map(|line| format!("{}\n", line.trim_end())).collect()
@@ -126,6 +127,16 @@ fn signature(answer: &Value) -> String {
     };
     let about = signature.pointer("/documentation").and_then(Value::as_str).unwrap_or("");
     format!("{marked}\n{about}")
+}
+
+/// Each edit of a list of tokens, on a line: where it starts, how many numbers it takes out, those it puts in.
+fn edits(answer: &Value) -> String {
+    let edits = answer.get("edits").and_then(Value::as_array).into_iter().flatten();
+    let part = |edit: &Value, key: &str| edit.get(key).map_or(String::new(), Value::to_string);
+    let lines: Vec<String> = edits
+        .map(|edit| format!("at {} without {}: {}", part(edit, "start"), part(edit, "deleteCount"), part(edit, "data")))
+        .collect();
+    if lines.is_empty() { "no edits".to_owned() } else { lines.join("\n") }
 }
 
 /// Each token: place, length, type, modifiers.

@@ -57,16 +57,18 @@ impl Case {
         };
         client.open(&self.text);
         let mut out = self.marked.clone();
+        let mut result_id = Value::Null;
         for line in &self.requests {
             out.push_str(line);
             out.push('\n');
-            out.push_str(&self.one(&mut client, line)?);
+            out.push_str(&self.one(&mut client, line, &mut result_id)?);
         }
         client.stop();
         Ok(out)
     }
 
-    fn one(&self, client: &mut Client, line: &str) -> Result<String, String> {
+    /// One request and its answer; `result_id` is what the last answer is called that is called anything.
+    fn one(&self, client: &mut Client, line: &str, result_id: &mut Value) -> Result<String, String> {
         let mut words = line[2..].splitn(2, ' ');
         let name = words.next().unwrap_or("");
         let (place, extra) = self.place(words.next().unwrap_or(""))?;
@@ -80,15 +82,17 @@ impl Case {
             );
             return Ok(String::new());
         }
+        let is_whole = name.contains('/') && !name.starts_with("semanticTokens/");
         let method = match name {
             "executeCommand" => "workspace/executeCommand".to_owned(),
-            _ if name.contains('/') => name.to_owned(),
+            _ if is_whole => name.to_owned(),
             _ => format!("textDocument/{name}"),
         };
         let mut params = Map::new();
         params.insert("textDocument".to_owned(), json!({ "uri": URI }));
         params.extend(place);
         match name {
+            "semanticTokens/full/delta" => drop(params.insert("previousResultId".to_owned(), result_id.clone())),
             "references" => drop(params.insert("context".to_owned(), json!({ "includeDeclaration": true }))),
             "codeAction" => drop(params.insert("context".to_owned(), json!({ "diagnostics": [] }))),
             "formatting" | "rangeFormatting" | "onTypeFormatting" => {
@@ -113,6 +117,9 @@ impl Case {
             None => {}
         }
         let answer = asked(client, &method, params.into());
+        if let Some(id) = answer.get("resultId") {
+            result_id.clone_from(id);
+        }
         // What follows from an answer is asked with it.
         let follow = match name {
             "prepareCallHierarchy" => vec!["callHierarchy/incomingCalls", "callHierarchy/outgoingCalls"],

@@ -28,6 +28,26 @@ const TEXTS: [&str; 6] = [
     "",
 ];
 
+/// A text whose statements and functions are many enough to be kept from one form to the next.
+fn long(random: &mut Rng) -> String {
+    let mut text = String::from("#[version = \"0.0.5\"]\n");
+    for def in 0..1 + random.usize(..4) {
+        text.push_str(&format!("def @f{def}(%x: Tensor[(1, 8), float32]) {{\n"));
+        for i in 0..random.usize(10..40) {
+            let before = if i == 0 { "%x".to_owned() } else { format!("%{}", i - 1) };
+            text.push_str(&match random.u64(..6) {
+                0 if def > 0 => format!("  %{i} = @f{}({before});\n", def - 1),
+                1 => format!("  let %v{i} = fn (%y) {{ add(%y, {before}) }};\n  %{i} = %v{i}(%x);\n"),
+                2 => format!("  %{i} = if (True) {{ {before} }} else {{ nn.relu({before}) }};\n"),
+                3 => format!("  let %v{i}: Tensor[(?, 8), float32] = {before};\n  %{i} = tanh({before});\n"),
+                _ => format!("  %{i} = nn.softmax({before}, axis=1);\n"),
+            });
+        }
+        text.push_str("  %0\n}\n");
+    }
+    text
+}
+
 /// Pieces that are typed.
 const PIECES: [&str; 24] = [
     "%",
@@ -100,7 +120,7 @@ fn edits_leave_the_answers_of_a_fresh_server() {
     let n = number("RELAYC_SESSIONS", 200);
     for seed in first..first + n {
         let mut random = Rng::with_seed(seed);
-        let mut text = TEXTS[random.usize(..TEXTS.len())].to_owned();
+        let mut text = if random.bool() { long(&mut random) } else { TEXTS[random.usize(..TEXTS.len())].to_owned() };
         let mut client = Client::start();
         client.open(&text);
         for version in 2..2 + random.u64(..12) {
@@ -108,6 +128,8 @@ fn edits_leave_the_answers_of_a_fresh_server() {
             for _ in 0..1 + random.u64(..3) {
                 let (a, b) = (place(&mut random, &text), place(&mut random, &text));
                 let (start, end) = (a.min(b), if random.u64(..2) == 0 { a.min(b) } else { a.max(b) });
+                // Of a long text most stays.
+                let end = if text.len() > 500 { text.floor_char_boundary(end.min(start + 40)) } else { end };
                 let new = PIECES[random.usize(..PIECES.len())];
                 changes.push(json!({ "range": { "start": position(&text, start), "end": position(&text, end) }, "text": new }));
                 text.replace_range(start..end, new);
@@ -134,7 +156,7 @@ fn edits_leave_the_answers_of_a_fresh_server() {
 }
 
 /// Every request that the server says it takes, and some that it does not know.
-const METHODS: [&str; 32] = [
+const METHODS: [&str; 33] = [
     "textDocument/codeLens",
     "workspace/executeCommand",
     "textDocument/diagnostic",
@@ -144,6 +166,7 @@ const METHODS: [&str; 32] = [
     "inlayHint/resolve",
     "textDocument/semanticTokens/full",
     "textDocument/semanticTokens/range",
+    "textDocument/semanticTokens/full/delta",
     "textDocument/documentSymbol",
     "textDocument/references",
     "textDocument/signatureHelp",
@@ -274,6 +297,42 @@ fn take(asked: &mut BTreeMap<RequestId, String>, message: Message) {
         Message::Notification(told) => assert!(!told.params.to_string().contains("panicked"), "{}", told.params),
         Message::Request(_) => {}
     }
+}
+
+#[test]
+fn a_long_check_and_what_is_done_are_told() {
+    let mut client = Client::fresh();
+    let capabilities = json!({
+        "window": { "workDoneProgress": true }, "workspace": { "didChangeConfiguration": { "dynamicRegistration": true } },
+    });
+    client.ask("initialize", json!({ "capabilities": capabilities, "trace": "verbose" })).expect("the server starts");
+    client.notify("initialized", json!({}));
+    let lines: String = (0..120_000).map(|i| format!("  let %v{i} = add(%x, %x);\n")).collect();
+    client.open(&format!("def @main(%x: Tensor[(1, 8), float32]) {{\n{lines}  %x\n}}\n"));
+    client.send("textDocument/documentSymbol", params("", 0));
+    let mut told: Vec<String> = vec![];
+    loop {
+        match client.connection.receiver.recv_timeout(Duration::from_secs(120)).expect("the server goes on") {
+            Message::Response(_) => break,
+            Message::Request(request) => told.push(request.method),
+            Message::Notification(notification) => {
+                let text = |path: &str| notification.params.pointer(path).and_then(Value::as_str).unwrap_or("").to_owned();
+                told.push(format!("{} {}{}", notification.method, text("/value/kind"), text("/verbose")).trim_end().to_owned());
+            }
+        }
+    }
+    let wanted = [
+        "client/registerCapability",
+        "window/workDoneProgress/create",
+        "$/progress begin",
+        "$/logTrace inferred 1 of 1 functions",
+        "$/progress end",
+        "textDocument/publishDiagnostics",
+        "$/logTrace",
+    ];
+    assert_eq!(told, wanted);
+    client.notify("$/setTrace", json!({ "value": "off" }));
+    client.stop();
 }
 
 #[test]

@@ -9,7 +9,6 @@ use crate::requests::Cx;
 use crate::requests::names::Names;
 use lsp_types::{CompletionItem, CompletionItemKind, Documentation};
 use relayc_base::text::shortened;
-use relayc_check::infer;
 use relayc_check::resolve::Meaning;
 use relayc_ir::attrs::{Field, Kind};
 use relayc_ir::types::Ty;
@@ -92,7 +91,7 @@ impl Candidates {
             let fitting = candidates.iter().find(|(name, ty)| {
                 tys[index] = *ty;
                 let is_new = !names.iter().flatten().any(|known| known == name);
-                is_new && (lacks_attr || infer::may_hold(&mut cx.checked.analysis.program.module, def, &tys))
+                is_new && (lacks_attr || cx.checked.may_hold(def, tys.clone()))
             });
             tys[index] = fitting.and_then(|(_, ty)| *ty);
             names.push(fitting.map(|(name, _)| name.clone()));
