@@ -204,6 +204,17 @@ try {
   await page.locator(".quick-input-list .monaco-list-row", { hasText: "to-a-normal-form" }).first().click();
   await until("what a pass makes stands beside the text", has("let %x_0", 1));
   await shot("pass");
+
+  // The heat of a profile.
+  await command("View: Close All Editors");
+  await openFile("net.relay");
+  await go(2, 1);
+  await command("Show or Hide the Time of Each Line");
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: "Measure now" }).first().click();
+  const behind = () => page.locator(".editor-instance .view-line span").evaluateAll((spans) =>
+    spans.map((span) => getComputedStyle(span, "::after").content).filter((content) => content.includes(" ms")));
+  await until("lines say how long they take", async () => (await behind()).length >= 3 || (await behind()).join(" / "));
+  await shot("heat");
 } catch (error) {
   await shot("wrong");
   say("everything was found", false, `${error.stack}\n${log.slice(-2000)}`);

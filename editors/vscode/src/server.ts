@@ -82,7 +82,8 @@ export class Server implements vscode.Disposable {
     return new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character);
   }
 
-  private program(): string {
+  /** The program relayc. */
+  program(): string {
     const set = vscode.workspace.getConfiguration("relayc").get<string>("path");
     if (set) return set;
     const folders = (process.env.PATH ?? "").split(path.delimiter).filter((folder) => path.isAbsolute(folder));
