@@ -90,6 +90,17 @@ impl Weights {
         weights
     }
 
+    /// The tensors of all files with their types, by name, in their order; of several with a name the last one.
+    pub fn tensors(&self) -> Vec<(&str, &Head)> {
+        let all = self.files.iter().flat_map(|(_, heads)| heads.iter().flatten());
+        let mut tensors: Vec<(&str, &Head)> = all.map(|(name, head)| (name.as_str(), head)).collect();
+        let mut seen = FxHashSet::default();
+        tensors.reverse();
+        tensors.retain(|(name, _)| seen.insert(*name));
+        tensors.reverse();
+        tensors
+    }
+
     /// Compares them with the parameters of a function of a checked program. Nothing is said of a program without the function.
     pub(crate) fn check(&self, module: &Module, function: &str) -> Vec<Diagnostic> {
         let Some(global) = module.find_global(function) else { return vec![] };

@@ -16,7 +16,7 @@ use lsp_types::{
 use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_check::resolve::Meaning;
-use relayc_driver::{Dialect, ReadOptions, analyse};
+use relayc_driver::analyse;
 use relayc_ir::attrs::{Field, Kind, OpTable};
 use relayc_ir::types::{DType, Ty};
 use relayc_ops::OpDef;
@@ -387,7 +387,7 @@ fn inferred(cx: &Cx, end: u32, at: u32) -> Option<String> {
         return None;
     }
     let without = format!("{}{}", &text[..end as usize], &text[at as usize..]);
-    let found = analyse(&name(cx.uri), &without, &ReadOptions::of(Dialect::Today));
+    let found = analyse(&name(cx.uri), &without, &cx.rules.how);
     let Meaning::Local(var) = found.mentions.iter().find(|mention| mention.span.end == end)?.meaning else { return None };
     let module = &found.program.module;
     let ty = module.vars[var].checked_ty.filter(|&ty| ty != Ty::ERROR && !module.types.has_hole(ty))?;

@@ -9,7 +9,7 @@ use lsp_types::{
 use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, Edit, fix};
 use relayc_check::resolve::{Meaning, Mention};
-use relayc_driver::{Dialect, ReadOptions, analyse};
+use relayc_driver::analyse;
 use relayc_syntax::lexer;
 use relayc_syntax::token::Tok;
 use rustc_hash::FxHashMap;
@@ -58,7 +58,7 @@ fn spelled(meaning: Meaning, new: &str) -> Result<String, Refusal> {
 /// Checks that every name means what it meant, after edits of whole names.
 fn keeps_meaning(cx: &Cx, edits: &[Edit]) -> Result<(), Refusal> {
     let text = fix::apply(&cx.checked.text.text, cx.checked.whole().file, edits).ok_or("two mentions overlap")?;
-    let now = analyse(&name(cx.uri), &text, &ReadOptions::of(Dialect::Today));
+    let now = analyse(&name(cx.uri), &text, &cx.rules.how);
     let before = &cx.checked.analysis.mentions;
     let mut meant: FxHashMap<Span, Span> = FxHashMap::default();
     let mut back: FxHashMap<Span, Span> = FxHashMap::default();

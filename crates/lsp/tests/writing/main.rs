@@ -1,7 +1,8 @@
-//! Writing with the server: a network by completion only, and programs with mistakes mended by code actions.
+//! Writing with the server: a network by completion only, programs with mistakes mended and weights declared by code actions.
 
 mod editor;
 mod keys;
 mod mistakes;
 #[path = "../support/mod.rs"]
 mod support;
+mod weights;

@@ -10,6 +10,7 @@ mod bindings;
 mod defaults;
 mod fixes;
 mod upgrade;
+mod weights;
 
 use super::{Cx, Refusal, name};
 use lsp_types::{
@@ -41,6 +42,8 @@ enum Promise {
     Suggested,
     /// It has fewer errors.
     Mends,
+    /// It has no more errors.
+    Checks,
     /// It computes the same, with the same types and comments, and has no more errors.
     Same,
 }
@@ -94,6 +97,7 @@ const FAMILIES: &[Family] = &[
     family("graph", CodeActionKind::REFACTOR_REWRITE, bindings::to_graph),
     family("give-defaults", CodeActionKind::REFACTOR_REWRITE, defaults::give),
     family("leave-defaults", CodeActionKind::REFACTOR_REWRITE, defaults::leave_out),
+    family("weights", CodeActionKind::REFACTOR_REWRITE, weights::declare),
     costly("upgrade", CodeActionKind::REFACTOR_REWRITE, upgrade::upgrade),
 ];
 
@@ -167,7 +171,9 @@ fn holds(cx: &Cx, proposal: &Proposal) -> bool {
     let before = &cx.checked.analysis.program;
     let Some(text) = fix::apply(&cx.checked.text.text, FileId(0), &proposal.edits) else { return false };
     let after = check_text_as(&name(cx.uri), &text, Phase::Infer, &cx.rules.how);
-    let n_errors = |program: &Program| program.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
+    // Lints that the rules make errors are not asked for again.
+    let is_error = |diagnostic: &&diag::Diagnostic| diagnostic.is_error() && diagnostic.code.id().starts_with('E');
+    let n_errors = |program: &Program| program.diagnostics.iter().filter(is_error).count();
     let is_syntax =
         |diagnostic: &&diag::Diagnostic| diagnostic.code.id().starts_with("E00") || diagnostic.code.id().starts_with("E01");
     let n_syntax = |program: &Program| program.diagnostics.iter().filter(is_syntax).count();
@@ -177,6 +183,7 @@ fn holds(cx: &Cx, proposal: &Proposal) -> bool {
     match proposal.promise {
         Promise::Suggested => true,
         Promise::Mends => n_errors(&after) < n_errors(before),
+        Promise::Checks => n_errors(&after) <= n_errors(before),
         Promise::Same => n_errors(&after) <= n_errors(before) && is_same(before, &after),
     }
 }
