@@ -49,6 +49,7 @@ use relayc_syntax as syntax;
 pub use relayc_syntax::Dialect;
 use relayc_syntax::Parsed;
 use relayc_syntax::ast::Ast;
+use relayc_syntax::lexer::{self, Lexed};
 use relayc_sys as sys;
 use std::path::Path;
 use std::sync::Arc;
@@ -179,6 +180,8 @@ fn check(sources: Sources, file: FileId, until: Phase, how: &ReadOptions, timing
 /// A program with its tree and what its names mean, for tools that show and follow them.
 pub struct Analysis {
     pub program: Program,
+    /// The tokens as written.
+    pub lexed: Lexed,
     pub ast: Arc<Ast>,
     /// In text order.
     pub mentions: Vec<Mention>,
@@ -204,7 +207,8 @@ pub fn analyse_again(name: &str, text: &str, how: &ReadOptions, earlier: Option<
     let mut sources = Sources::new();
     let file = sources.add(name, text);
     let known = earlier.and_then(|earlier| earlier.parsed.clone());
-    let (ast, diagnostics, parsed) = syntax::parse_again(file, text.into(), how.dialect, known.as_deref());
+    let lexed = lexer::lex(file, text);
+    let (ast, diagnostics, parsed) = syntax::parse_again(file, text.into(), how.dialect, lexed.clone(), known.as_deref());
     // While a text is broken, the last form that was understood stays the one to start from.
     let parsed = match (parsed, known) {
         (Some(parsed), Some(known)) if parsed.is_poorer_than(&known) => Some(known),
@@ -221,7 +225,7 @@ pub fn analyse_again(name: &str, text: &str, how: &ReadOptions, earlier: Option<
         found.diagnostics
     });
     let origins = inferred.origins().clone();
-    (Analysis { program, ast, mentions, origins, n_inferred }, Earlier { parsed, inferred })
+    (Analysis { program, lexed, ast, mentions, origins, n_inferred }, Earlier { parsed, inferred })
 }
 
 /// The steps after names were resolved, with what that reported.

@@ -1,4 +1,5 @@
-//! How long an editor waits: typed sessions on a text of 5,000 operators and on one of the size of resnet-50, replayed.
+//! How long an editor waits: typed sessions on texts of 5,000 operators, in one function and in 100, and on one of the size of
+//! resnet-50, replayed.
 //!
 //! Each session types into the middle of the text. After each key the time until its diagnostics is taken, then that of a completion,
 //! a hover and the inlay hints of a screen, both right after the key, where the check is waited for, and once more when it has ended.
@@ -20,11 +21,18 @@ const TYPED: &str = "  let %a = nn.relu(%0);\n";
 fn main() {
     // `cargo test` runs benches to see that they work.
     let n_sessions = if std::env::args().any(|arg| arg == "--bench") { 10 } else { 1 };
-    for (name, n_operators) in [("5,000 operators", 5000), ("180 operators", 180)] {
-        let text = network(n_operators);
+    let texts = [
+        ("5,000 operators", network(1, 5000)),
+        ("5,000 operators in 100 functions", network(100, 50)),
+        ("180 operators", network(1, 180)),
+    ];
+    for (name, text) in texts {
+        let lines: Vec<&str> = text.lines().collect();
         let mut times = Times::default();
         for session in 0..n_sessions {
-            replay(&text, n_operators * (session + 1) / (n_sessions + 1), &mut times);
+            let from = lines.len() * (session + 1) / (n_sessions + 1);
+            let line = (from..lines.len()).find(|&line| lines[line].starts_with("  %")).expect("a function has bindings");
+            replay(&text, line, &mut times);
         }
         println!("{name}, {} KB", text.len() / 1000);
         times.print();
@@ -34,22 +42,25 @@ fn main() {
     println!("memory at most, client and texts included: {}", peak.trim_start_matches("VmHWM:").trim());
 }
 
-/// A chain of convolutions, activations and sums.
-fn network(n: usize) -> String {
-    let mut text = String::from(
-        "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(1, 64, 56, 56), float32], %w: Tensor[(64, 64, 3, 3), float32]) {\n",
-    );
-    let mut last = "%x".to_owned();
-    for i in 0..n {
-        let value = match i % 3 {
-            0 => format!("nn.conv2d({last}, %w, padding=[1, 1, 1, 1], channels=64, kernel_size=[3, 3])"),
-            1 => format!("nn.relu({last})"),
-            _ => format!("add({last}, %{})", i - 2),
-        };
-        text.push_str(&format!("  %{i} = {value};\n"));
-        last = format!("%{i}");
+/// Functions that are chains of convolutions, activations and sums; each calls the one before it.
+fn network(n_functions: usize, n_operators: usize) -> String {
+    let mut text = String::from("#[version = \"0.0.5\"]\n");
+    for function in 0..n_functions {
+        let name = if function + 1 == n_functions { "main".to_owned() } else { format!("f{function}") };
+        text.push_str(&format!("def @{name}(%x: Tensor[(1, 64, 56, 56), float32], %w: Tensor[(64, 64, 3, 3), float32]) {{\n"));
+        let mut last = if function == 0 { "%x".to_owned() } else { format!("@f{}(%x, %w)", function - 1) };
+        for i in 0..n_operators {
+            let value = match i % 3 {
+                0 => format!("nn.conv2d({last}, %w, padding=[1, 1, 1, 1], channels=64, kernel_size=[3, 3])"),
+                1 => format!("nn.relu({last})"),
+                _ => format!("add({last}, %{})", i - 2),
+            };
+            text.push_str(&format!("  %{i} = {value};\n"));
+            last = format!("%{i}");
+        }
+        text.push_str(&format!("  nn.softmax({last})\n}}\n"));
     }
-    text + &format!("  nn.softmax({last})\n}}\n")
+    text
 }
 
 #[derive(Default)]

@@ -2,8 +2,7 @@
 //!
 //! Read from tokens alone, so that it holds in text that is half written. Absent: what names mean.
 
-use relayc_base::FileId;
-use relayc_syntax::lexer;
+use relayc_syntax::lexer::Lexed;
 use relayc_syntax::token::{Tok, Token};
 
 /// What may be written at a cursor.
@@ -61,13 +60,12 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    pub(crate) fn at(text: &str, offset: u32) -> Cursor {
+    pub(crate) fn at(text: &str, lexed: &Lexed, offset: u32) -> Cursor {
         let before = &text[..offset as usize];
         let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '%' | '@');
         let word = &before[before.trim_end_matches(is_word).len()..];
         let word = &word[word.rfind(['%', '@']).unwrap_or(0)..];
         let word_start = offset - word.len() as u32;
-        let lexed = lexer::lex(FileId(0), text);
         let inside = |start: u32, end: u32| start < offset && offset <= end;
         let in_comment = lexed.comments.iter().any(|span| inside(span.start, span.end));
         let in_text = lexed.tokens.iter().any(|token| token.tok == Tok::Str && token.start < offset && offset < token.end);
@@ -303,11 +301,14 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use relayc_base::FileId;
+    use relayc_syntax::lexer;
 
     /// The cursor at `|`.
     fn at(marked: &str) -> Cursor {
         let offset = marked.find('|').expect("a mark");
-        Cursor::at(&marked.replacen('|', "", 1), offset as u32)
+        let text = marked.replacen('|', "", 1);
+        Cursor::at(&text, &lexer::lex(FileId(0), &text), offset as u32)
     }
 
     fn slot(marked: &str) -> Slot {

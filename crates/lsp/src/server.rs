@@ -305,7 +305,7 @@ impl Server {
         let answer = catch_unwind(AssertUnwindSafe(|| requests::answer(&mut cx, &method, params)));
         self.log_trace(&format!("answered `{method}` in {}", milliseconds(begun.elapsed())), String::new);
         match answer {
-            Ok(Ok(value)) => self.send(Response::new_ok(id, value)),
+            Ok(Ok(value)) => self.send(Response { id, response_result: Ok(value) }),
             Ok(Err((code, why))) => self.fail(id, code, &why),
             Err(panic) => self.fail(id, ErrorCode::InternalError, &panic_text(&*panic)),
         }

@@ -593,7 +593,8 @@ mod tests {
     ];
 
     fn parsed(source: &str, earlier: Option<&Parsed>) -> (String, Option<Parsed>) {
-        let (ast, diagnostics, parsed) = parse_again(FileId(0), source.into(), Dialect::Today, earlier);
+        let (ast, diagnostics, parsed) =
+            parse_again(FileId(0), source.into(), Dialect::Today, crate::lexer::lex(FileId(0), source), earlier);
         (format!("{ast:?}\n{diagnostics:?}"), parsed)
     }
 

@@ -38,18 +38,21 @@ pub fn parse(file: FileId, source: Arc<str>) -> (Ast, Vec<Diagnostic>) {
 }
 
 pub fn parse_as(file: FileId, source: Arc<str>, dialect: Dialect) -> (Ast, Vec<Diagnostic>) {
-    let (ast, diagnostics, _) = read(file, source, dialect, None);
+    let lexed = lexer::lex(file, &source);
+    let (ast, diagnostics, _) = read(file, source, dialect, lexed, None);
     (ast, diagnostics)
 }
 
-/// As [`parse_as`], with an earlier form of the text; the last result is for the next form. What is the same is not read again.
+/// As [`parse_as`], for a text that has been lexed, with an earlier form of it; the last result is for the next form. What is the same is
+/// not read again.
 pub fn parse_again(
     file: FileId,
     source: Arc<str>,
     dialect: Dialect,
+    lexed: Lexed,
     earlier: Option<&Parsed>,
 ) -> (Arc<Ast>, Vec<Diagnostic>, Option<Parsed>) {
-    let (ast, diagnostics, left) = read(file, source, dialect, earlier);
+    let (ast, diagnostics, left) = read(file, source, dialect, lexed, earlier);
     let ast = Arc::new(ast);
     // Old forms change tokens.
     let left = left.filter(|_| ast.old_forms.is_empty() && ast.typed_numbers.is_empty());
@@ -71,13 +74,18 @@ struct Left {
     symbol: Tok,
 }
 
-fn read(file: FileId, source: Arc<str>, dialect: Dialect, earlier: Option<&Parsed>) -> (Ast, Vec<Diagnostic>, Option<Left>) {
+fn read(
+    file: FileId,
+    source: Arc<str>,
+    dialect: Dialect,
+    mut lexed: Lexed,
+    earlier: Option<&Parsed>,
+) -> (Ast, Vec<Diagnostic>, Option<Left>) {
     let start = Span::new(file, 0, 0);
     if source.len() > MAX_SOURCE {
         let report = errors::source_too_large(start, source.len(), MAX_SOURCE);
         return (Ast::new(source), vec![report], None);
     }
-    let mut lexed = lexer::lex(file, &source);
     let old_forms = dialect::modernise(file, &source, &mut lexed, dialect);
     let earlier = earlier.filter(|_| old_forms.is_empty() && lexed.typed_numbers.is_empty());
     let typed_numbers = std::mem::take(&mut lexed.typed_numbers);

@@ -80,22 +80,14 @@ impl Infer<'_> {
         Some(ty).filter(|&ty| is_closed(&self.module.types, ty))
     }
 
-    /// The type of a function, if all of it is closed, or all but a result that is not annotated.
-    fn closed_signature(&mut self, func: FuncId) -> bool {
-        let params = self.module.funcs[func].params.clone();
-        params.into_iter().all(|param| {
+    /// Whether all that a function is inferred from is closed: its parameters, and the functions that it mentions.
+    pub(super) fn starts_closed(&mut self, global: GlobalId, mentions: &[ExprId]) -> bool {
+        let params = self.module.funcs[self.module.globals[global].func].params.clone();
+        let mut is_closed = |param: VarId| {
             let ty = self.var_ty(param);
             self.closed(ty).is_some()
-        })
-    }
-
-    /// Whether all that a function is inferred from is closed.
-    pub(super) fn starts_closed(&mut self, global: GlobalId) -> bool {
-        let func = self.module.globals[global].func;
-        let body = self.module.funcs[func].body;
-        let is_mention = |expr: &ExprId| matches!(self.module.exprs[*expr].kind, ExprKind::Global(_));
-        let mentions: Vec<ExprId> = self.module.post_order(&[body]).into_iter().filter(is_mention).collect();
-        self.closed_signature(func) && mentions.into_iter().all(|mention| self.mentioned(mention).is_some())
+        };
+        params.into_iter().all(&mut is_closed) && mentions.iter().all(|&mention| self.mentioned(mention).is_some())
     }
 
     /// The closed type of the function that an expression mentions.

@@ -161,7 +161,7 @@ impl<'a> Infer<'a> {
             Root::Expr(expr) => self.walk(vec![Step::Enter(expr)]),
             Root::Globals => {
                 self.declare_globals();
-                self.callees_first().into_iter().for_each(|global| self.walk_global(global));
+                self.callees_first().into_iter().for_each(|(global, _)| self.walk_global(global));
             }
         }
     }
@@ -175,8 +175,8 @@ impl<'a> Infer<'a> {
         }
         self.declare_globals();
         let (mut clean, mut n_inferred) = (vec![], 0);
-        for global in self.callees_first() {
-            let starts_closed = self.starts_closed(global);
+        for (global, mentions) in self.callees_first() {
+            let starts_closed = self.starts_closed(global, &mentions);
             if starts_closed && earlier.is_some_and(|earlier| self.keep(earlier, global)) {
                 clean.push(global);
                 continue;
@@ -205,25 +205,28 @@ impl<'a> Infer<'a> {
         self.walk(vec![Step::Return(func), Step::Enter(body)]);
     }
 
-    /// The globals in an order in which callees come before callers, as far as recursion allows.
-    fn callees_first(&self) -> Vec<GlobalId> {
+    /// The globals in an order in which callees come before callers, as far as recursion allows, each with the expressions in it that
+    /// mention one.
+    fn callees_first(&self) -> Vec<(GlobalId, Vec<ExprId>)> {
         let mut order = Vec::new();
+        let mut mentions: IndexVec<GlobalId, Vec<ExprId>> = IndexVec::filled(vec![], self.module.globals.len());
         let mut seen = vec![false; self.module.globals.len()];
         let mut stack: Vec<(GlobalId, bool)> = self.module.globals.ids().rev().map(|id| (id, false)).collect();
         while let Some((global, done)) = stack.pop() {
             if done {
-                order.push(global);
+                order.push((global, std::mem::take(&mut mentions[global])));
             } else if !std::mem::replace(&mut seen[global.index()], true) {
                 stack.push((global, true));
                 let body = self.module.funcs[self.module.globals[global].func].body;
-                let mentioned =
-                    self.module.post_order(&[body]).into_iter().filter_map(|expr| match self.module.exprs[expr].kind {
-                        ExprKind::Global(callee) => Some((callee, false)),
-                        _ => None,
-                    });
-                let mut mentioned: Vec<_> = mentioned.collect();
-                mentioned.reverse();
-                stack.extend(mentioned);
+                for expr in self.module.post_order(&[body]) {
+                    if let ExprKind::Global(_) = self.module.exprs[expr].kind {
+                        mentions[global].push(expr);
+                    }
+                }
+                stack.extend(mentions[global].iter().rev().filter_map(|&expr| match self.module.exprs[expr].kind {
+                    ExprKind::Global(callee) => Some((callee, false)),
+                    _ => None,
+                }));
             }
         }
         order

@@ -93,7 +93,7 @@ fn kind(kind: CompletionItemKind) -> CompletionItem {
 pub(super) fn complete(cx: &mut Cx, params: CompletionParams) -> Option<CompletionResponse> {
     let at = cx.offset(params.text_document_position.position);
     let text = cx.checked.text.text.clone();
-    let cursor = Cursor::at(&text, at);
+    let cursor = Cursor::at(&text, &cx.checked.analysis.lexed, at);
     let word = &text[cursor.word_start as usize..at as usize];
     let edit = cx.range(Span { start: cursor.word_start, end: at, ..cx.checked.whole() });
     let mut list = List { word, edit, items: vec![] };

@@ -4,7 +4,7 @@ use super::Cx;
 use lsp_types::{FoldingRange, FoldingRangeKind, FoldingRangeParams};
 use relayc_base::Span;
 use relayc_syntax::ast::ExprKind;
-use relayc_syntax::lexer;
+use relayc_syntax::lexer::Lexed;
 use relayc_syntax::walk::Node;
 
 pub(super) fn ranges(cx: &mut Cx, _: FoldingRangeParams) -> Option<Vec<FoldingRange>> {
@@ -28,8 +28,7 @@ pub(super) fn ranges(cx: &mut Cx, _: FoldingRangeParams) -> Option<Vec<FoldingRa
         node.children(ast, &mut left);
     }
     spans.extend(ast.metadata.map(|span| (span, Some(FoldingRangeKind::Region))));
-    let lexed = lexer::lex(cx.checked.whole().file, &ast.source);
-    spans.extend(comments(cx, &lexed).into_iter().map(|span| (span, Some(FoldingRangeKind::Comment))));
+    spans.extend(comments(cx, &cx.checked.analysis.lexed).into_iter().map(|span| (span, Some(FoldingRangeKind::Comment))));
     let mut ranges: Vec<FoldingRange> = spans
         .into_iter()
         .map(|(span, kind)| (cx.range(span), kind))
@@ -50,7 +49,7 @@ pub(super) fn ranges(cx: &mut Cx, _: FoldingRangeParams) -> Option<Vec<FoldingRa
 }
 
 /// Comments of several lines: long ones, and rows of short ones.
-fn comments(cx: &Cx, lexed: &lexer::Lexed) -> Vec<Span> {
+fn comments(cx: &Cx, lexed: &Lexed) -> Vec<Span> {
     let mut rows: Vec<Span> = vec![];
     for &span in &lexed.comments {
         let line = |offset| cx.checked.text.position(offset).line;

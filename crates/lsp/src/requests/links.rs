@@ -3,14 +3,12 @@
 use super::Cx;
 use lsp_types::{DocumentLink, DocumentLinkParams, Uri};
 use relayc_base::Span;
-use relayc_syntax::lexer;
 
 pub(super) fn links(cx: &mut Cx, _: DocumentLinkParams) -> Option<Vec<DocumentLink>> {
     let file = cx.checked.whole().file;
-    let text = cx.checked.text.text.clone();
     let mut links = vec![];
     let mut goes_on = false;
-    for comment in lexer::lex(file, &text).comments {
+    for &comment in &cx.checked.analysis.lexed.comments {
         let line = cx.checked.slice(comment).to_owned();
         let is_run = line.trim_start_matches(['/', ' ']).starts_with("run:");
         // A line goes on in the next one, which begins with three blanks.

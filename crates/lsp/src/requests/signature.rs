@@ -8,7 +8,7 @@ use relayc_ir::types::Ty;
 
 pub(super) fn help(cx: &mut Cx, params: SignatureHelpParams) -> Option<SignatureHelp> {
     let at = cx.offset(params.text_document_position_params.position);
-    let cursor = Cursor::at(&cx.checked.text.text, at);
+    let cursor = Cursor::at(&cx.checked.text.text, &cx.checked.analysis.lexed, at);
     let call = cursor.call.as_ref()?;
     let (name, labels, keys, documentation) = match &call.callee {
         Callee::Name(name) => match completion::operator(name) {

@@ -9,7 +9,6 @@ use lsp_types::{
 };
 use relayc_base::Span;
 use relayc_check::resolve::Meaning;
-use relayc_syntax::lexer;
 use relayc_syntax::token::Tok;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
@@ -97,8 +96,7 @@ pub(super) fn range(cx: &mut Cx, params: SemanticTokensRangeParams) -> Option<Se
 }
 
 fn tokens(cx: &Cx, within: Span) -> SemanticTokens {
-    let text = &cx.checked.text.text;
-    let lexed = lexer::lex(within.file, text);
+    let lexed = &cx.checked.analysis.lexed;
     let mut found: Vec<(Span, Kind, u32)> = lexed.comments.iter().map(|&span| (span, Kind::Comment, 0)).collect();
     let params: rustc_hash::FxHashSet<_> =
         cx.checked.module().funcs.iter().flat_map(|func| func.params.iter().copied()).collect();
