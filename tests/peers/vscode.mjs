@@ -142,6 +142,15 @@ try {
   await openFile("wrong.relay");
   await until("a mistake is underlined", async () => (await page.locator(".squiggly-error").count()) > 0);
   await go(4, 10);
+  await command("Explain a Diagnostic Code");
+  await page.locator(".quick-input-widget input").press("Enter");
+  await until("the page of its code is shown", async () => {
+    const texts = await Promise.all(page.frames().map((frame) => frame.evaluate(() => document.body.innerText).catch(() => "")));
+    return texts.some((text) => text.startsWith("E0204: ")) || texts.map((text) => text.slice(0, 80)).join(" / ");
+  });
+  await command("View: Close All Editors");
+  await openFile("wrong.relay");
+  await go(4, 10);
   const offered = page.locator(".action-widget .monaco-list-row", { hasText: "nn.relu" }).first();
   await until("a fix is offered", async () => {
     await page.keyboard.press("Escape");

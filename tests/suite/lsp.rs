@@ -97,6 +97,48 @@ fn a_command_is_cancelled() {
     assert_eq!(server.ended(), Some(0));
 }
 
+/// However many commands are sent, and whatever happens to the text meanwhile, each has one answer.
+#[test]
+fn a_flood_of_commands_is_answered() {
+    let mut server = Server::start();
+    server.send(r#"{"jsonrpc":"2.0","id":1000,"method":"initialize","params":{"capabilities":{}}}"#);
+    server.answer();
+    let text = "def @f(%x: int32) { add(%x, %x) }\\n// run: @f(1) == 2\\n";
+    let document = format!(r#"{{"uri":"file:///a.relay","languageId":"relay","version":1,"text":"{text}"}}"#);
+    server.send(&format!(r#"{{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{{"textDocument":{document}}}}}"#));
+    const COMMANDS: [&str; 4] = ["relayc.run", "relayc.pass", "relayc.picture", "relayc.passes"];
+    const N: usize = 80;
+    for id in 0..N {
+        let command = COMMANDS[id % COMMANDS.len()];
+        let arguments = r#"[{"textDocument":{"uri":"file:///a.relay"},"format":"html"}]"#;
+        server.send(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"workspace/executeCommand","params":{{"command":"{command}","arguments":{arguments}}}}}"#
+        ));
+        if id % 3 == 0 {
+            server.send(&format!(r#"{{"jsonrpc":"2.0","method":"$/cancelRequest","params":{{"id":{}}}}}"#, id / 2));
+        }
+        if id == N / 2 {
+            let change = r#"[{"text":"def @f( {"}]"#;
+            let document = r#"{"uri":"file:///a.relay","version":2}"#;
+            server.send(&format!(
+                r#"{{"jsonrpc":"2.0","method":"textDocument/didChange","params":{{"textDocument":{document},"contentChanges":{change}}}}}"#
+            ));
+        }
+    }
+    server.send(r#"{"jsonrpc":"2.0","method":"textDocument/didClose","params":{"textDocument":{"uri":"file:///a.relay"}}}"#);
+    let mut asked: Vec<String> = (0..N).map(|id| format!("\"id\":{id},")).collect();
+    while !asked.is_empty() {
+        let answer = server.answer();
+        let n = asked.len();
+        asked.retain(|id| !answer.contains(id.as_str()));
+        assert!(n - asked.len() == 1 || answer.contains("publishDiagnostics"), "{answer}");
+    }
+    server.send(r#"{"jsonrpc":"2.0","id":1001,"method":"shutdown"}"#);
+    server.answer();
+    server.send(r#"{"jsonrpc":"2.0","method":"exit"}"#);
+    assert_eq!(server.ended(), Some(0));
+}
+
 #[test]
 fn an_end_without_goodbye() {
     let mut server = Server::start();
