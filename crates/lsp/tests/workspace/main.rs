@@ -1,11 +1,15 @@
-//! The server in a workspace on the disk: its folders, `relayc.toml`, weights, and the symbols of programs that are not open.
+//! The server in a workspace on the disk: its folders, `relayc.toml`, weights, and the symbols of programs that are not open. Whatever
+//! changes there leaves it with the answers of a fresh server; `RELAYC_SESSIONS` sets how many random sessions show that, `RELAYC_SEED`
+//! the first seed.
 
 #[allow(dead_code, reason = "the tests of single texts need more of it")]
 #[path = "../support/mod.rs"]
 mod support;
 
+use fastrand::Rng;
 use lsp_server::Message;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -36,15 +40,7 @@ impl Session {
         for name in ["a", "b"] {
             fs::create_dir_all(folder.path().join(name)).expect("a folder");
         }
-        let mut client = Client::fresh();
-        let roots = ["a", "b"].map(|name| json!({ "uri": uri(&folder.path().join(name)), "name": name }));
-        let capabilities = json!({
-            "textDocument": { "diagnostic": {} },
-            "workspace": { "didChangeWatchedFiles": { "dynamicRegistration": true }, "diagnostic": { "refreshSupport": true } },
-        });
-        let params = json!({ "workspaceFolders": roots, "capabilities": capabilities, "initializationOptions": options });
-        client.ask("initialize", params).expect("the server starts");
-        client.notify("initialized", json!({}));
+        let client = client(folder.path(), &["a", "b"], options);
         Session { folder, client, version: 1 }
     }
 
@@ -96,22 +92,40 @@ impl Session {
     }
 }
 
+/// A client in folders of a folder, which tells of files.
+fn client(folder: &Path, names: &[&str], options: &Value) -> Client {
+    let mut client = Client::fresh();
+    let folders: Vec<Value> = names.iter().map(|name| json!({ "uri": uri(&folder.join(name)), "name": name })).collect();
+    let capabilities = json!({
+        "textDocument": { "diagnostic": {} },
+        "workspace": { "didChangeWatchedFiles": { "dynamicRegistration": true }, "diagnostic": { "refreshSupport": true } },
+    });
+    let params = json!({ "workspaceFolders": folders, "capabilities": capabilities, "initializationOptions": options });
+    client.ask("initialize", params).expect("the server starts");
+    client.notify("initialized", json!({}));
+    client
+}
+
 fn write(folder: &Path, name: &str, text: &str) {
     let path = folder.join(name);
     fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
     fs::write(path, text).expect("it is written");
 }
 
-fn weights(session: &Session, name: &str, shape: &[usize]) {
-    // A header of NumPy's format and zeros, which safetensors holds without an archive.
+/// A file of safetensors with one tensor, `w`.
+fn tensor(shape: &[usize]) -> Vec<u8> {
     let n: usize = shape.iter().product();
     let header = json!({ "w": { "dtype": "F32", "shape": shape, "data_offsets": [0, 4 * n] } }).to_string();
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
     bytes.extend(header.bytes());
     bytes.extend(vec![0; 4 * n]);
+    bytes
+}
+
+fn weights(session: &Session, name: &str, shape: &[usize]) {
     let path = session.folder.path().join(name);
     fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-    fs::write(path, bytes).expect("it is written");
+    fs::write(path, tensor(shape)).expect("it is written");
 }
 
 fn codes(report: &Value, at: &str) -> Vec<String> {
@@ -253,4 +267,142 @@ fn strange_files_are_survived() {
     );
     assert!(session.client.ask("workspace/symbol", json!({})).is_err());
     assert_eq!(session.symbols("main"), ["@main right.relay:1"]);
+}
+
+/// What can happen to a workspace.
+struct World {
+    folder: TempDir,
+    folders: Vec<&'static str>,
+    /// The open texts by their names.
+    open: BTreeMap<&'static str, String>,
+    settings: Value,
+}
+
+const NAMES: [&str; 4] = ["a/net.relay", "a/deep/net.relay", "b/net.relay", "c/net.relay"];
+const CONFIGURATIONS: [&str; 5] = [
+    "[lints]\nall = \"deny\"\n[format]\nwidth = 40\n",
+    "[lints]\nunused-let = \"allow\"\n[weights]\n\"**/*.relay\" = \"w.safetensors\"\n",
+    "[weights]\n\"net.relay\" = [\"../a/w.safetensors\", \"../w.safetensors\"]\n",
+    "[format]\nwidht = 3\n",
+    "[",
+];
+const TEXTS: [&str; 4] = [NET, "def @second() { 1 }\n", "def @third( {", ""];
+
+impl World {
+    /// Changes something, and tells the server. What it is told comes after what has happened.
+    fn step(&mut self, random: &mut Rng, client: &Client) {
+        let root = self.folder.path().to_owned();
+        let name = NAMES[random.usize(..NAMES.len())];
+        let document = json!({ "uri": uri(&root.join(name)), "languageId": "relay", "version": random.i32(..), "text": "" });
+        let text = TEXTS[random.usize(..TEXTS.len())];
+        let mut changed = vec![];
+        match random.u64(..8) {
+            0 => {
+                let mut opened = document;
+                opened["text"] = text.into();
+                client.notify("textDocument/didOpen", json!({ "textDocument": opened }));
+                self.open.insert(name, text.to_owned());
+            }
+            1 => {
+                client.notify("textDocument/didClose", json!({ "textDocument": document }));
+                self.open.remove(name);
+            }
+            2 => {
+                let changes = json!([{ "text": text }]);
+                client.notify("textDocument/didChange", json!({ "textDocument": document, "contentChanges": changes }));
+                self.open.entry(name).and_modify(|open| *open = text.to_owned());
+            }
+            3 => {
+                let width = 20 + 30 * random.u64(..4);
+                self.settings =
+                    if random.bool() { json!({}) } else { json!({ "format": { "width": width }, "lints": { "W0005": "warn" } }) };
+                client.notify("workspace/didChangeConfiguration", json!({ "settings": { "relayc": self.settings } }));
+            }
+            4 => {
+                let folder = ["a", "b", "c"][random.usize(..3)];
+                let this = json!([{ "uri": uri(&root.join(folder)), "name": folder }]);
+                let (added, removed) = if self.folders.contains(&folder) {
+                    self.folders.retain(|known| *known != folder);
+                    (json!([]), this)
+                } else {
+                    self.folders.push(folder);
+                    (this, json!([]))
+                };
+                let event = json!({ "event": { "added": added, "removed": removed } });
+                client.notify("workspace/didChangeWorkspaceFolders", event);
+            }
+            5 => changed.push((name.to_owned(), text.as_bytes().to_vec())),
+            6 => {
+                let shape = [1 + random.usize(..3)];
+                let file = ["w.safetensors", "a/w.safetensors", "b/w.safetensors"][random.usize(..3)];
+                changed.push((file.to_owned(), if random.u64(..4) == 0 { b"none".to_vec() } else { tensor(&shape) }));
+            }
+            _ => {
+                let folder = ["", "a/", "a/deep/", "b/", "c/"][random.usize(..5)];
+                let text = CONFIGURATIONS[random.usize(..CONFIGURATIONS.len())];
+                changed.push((format!("{folder}relayc.toml"), text.as_bytes().to_vec()));
+            }
+        }
+        for (name, bytes) in changed {
+            let path = root.join(&name);
+            let there = path.exists();
+            let kind = if there && random.u64(..3) == 0 {
+                fs::remove_file(&path).expect("it is removed");
+                3
+            } else {
+                fs::write(&path, bytes).expect("it is written");
+                if there { 2 } else { 1 }
+            };
+            client.notify("workspace/didChangeWatchedFiles", json!({ "changes": [{ "uri": uri(&path), "type": kind }] }));
+        }
+    }
+
+    /// What a server says of everything.
+    fn answers(&self, client: &mut Client) -> Vec<String> {
+        let mut answers = vec![];
+        for name in self.open.keys() {
+            let document = json!({ "uri": uri(&self.folder.path().join(name)) });
+            for method in ["diagnostic", "formatting", "documentSymbol"] {
+                let params = json!({ "textDocument": document, "options": { "tabSize": 2, "insertSpaces": true } });
+                answers.push(format!("{name} {method} {:?}", client.ask(&format!("textDocument/{method}"), params)));
+            }
+        }
+        answers.push(format!("{:?}", client.ask("workspace/symbol", json!({ "query": "" }))));
+        answers
+    }
+}
+
+#[test]
+fn changes_leave_the_answers_of_a_fresh_server() {
+    let number = |name: &str, default: u64| std::env::var(name).ok().map_or(default, |text| text.parse().expect("a number"));
+    let first = number("RELAYC_SEED", 0);
+    for seed in first..first + number("RELAYC_SESSIONS", 100) {
+        let mut random = Rng::with_seed(seed);
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["a/deep", "b", "c"] {
+            fs::create_dir_all(folder.path().join(name)).expect("a folder");
+        }
+        let options = match random.u64(..3) {
+            0 => json!({}),
+            trusted => json!({ "trusted": trusted == 1 }),
+        };
+        let mut world = World { folder, folders: vec!["a", "b"], open: BTreeMap::new(), settings: json!({}) };
+        let mut server = client(world.folder.path(), &world.folders, &options);
+        for _ in 0..1 + random.u64(..40) {
+            world.step(&mut random, &server);
+            if random.u64(..4) == 0 {
+                world.answers(&mut server);
+            }
+        }
+        let mut fresh = client(world.folder.path(), &world.folders, &options);
+        fresh.notify("workspace/didChangeConfiguration", json!({ "settings": { "relayc": world.settings } }));
+        for (name, text) in &world.open {
+            let document =
+                json!({ "uri": uri(&world.folder.path().join(name)), "languageId": "relay", "version": 1, "text": text });
+            fresh.notify("textDocument/didOpen", json!({ "textDocument": document }));
+        }
+        assert_eq!(world.answers(&mut server), world.answers(&mut fresh), "seed {seed}, {options}, folders {:?}", world.folders);
+        server.stop();
+        fresh.stop();
+    }
 }
