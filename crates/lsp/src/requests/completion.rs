@@ -22,7 +22,7 @@ use relayc_ir::types::{DType, Ty};
 use relayc_ops::OpDef;
 use relayc_syntax::ast::{ExprKind, PatKind, StmtKind};
 use relayc_syntax::walk::Node;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is typed besides words that asks for completion.
 pub(super) const TRIGGERS: [&str; 5] = ["%", "@", ".", "=", "\""];
@@ -44,12 +44,18 @@ struct List<'a> {
     word: &'a str,
     edit: lsp_types::Range,
     items: Vec<CompletionItem>,
+    /// Whether something was left out that has the letters.
+    is_cut: bool,
 }
 
 impl List<'_> {
     /// Adds an item whose name has the letters of the word, in their order.
     fn push(&mut self, rank: Rank, label: &str, new_text: String, item: CompletionItem) {
-        if !has_letters(label, self.word) || self.items.len() >= MAX_ITEMS {
+        if !has_letters(label, self.word) {
+            return;
+        }
+        if self.items.len() >= MAX_ITEMS {
+            self.is_cut = true;
             return;
         }
         let order = self.items.len();
@@ -96,7 +102,7 @@ pub(super) fn complete(cx: &mut Cx, params: CompletionParams) -> Option<Completi
     let cursor = Cursor::at(&text, &cx.checked.analysis.lexed, at);
     let word = &text[cursor.word_start as usize..at as usize];
     let edit = cx.range(Span { start: cursor.word_start, end: at, ..cx.checked.whole() });
-    let mut list = List { word, edit, items: vec![] };
+    let mut list = List { word, edit, items: vec![], is_cut: false };
     match &cursor.slot {
         Slot::Nothing => {}
         Slot::Top => top(cx, &mut list),
@@ -106,8 +112,7 @@ pub(super) fn complete(cx: &mut Cx, params: CompletionParams) -> Option<Completi
         Slot::Attr(name) => attr_values(cx, &mut list, &cursor, name),
         &Slot::Pattern(start, end) => patterns(cx, &mut list, at, Span { start, end, ..cx.checked.whole() }),
     }
-    let is_incomplete = list.items.len() >= MAX_ITEMS;
-    Some(CompletionResponse::List(CompletionList { is_incomplete, items: list.items }))
+    Some(CompletionResponse::List(CompletionList { is_incomplete: list.is_cut, items: list.items }))
 }
 
 /// A text with places to fill in, `$1`, or without them for clients that have none.
@@ -156,28 +161,10 @@ fn values(cx: &mut Cx, list: &mut List, cursor: &Cursor, at: u32, first: bool) {
     }
     let scope = in_scope(cx, at);
     let sigil = list.word.chars().next();
-    for Var { name, meaning, .. } in &scope {
-        if !has_letters(name, list.word) {
-            continue;
-        }
-        let ty = cx.checked.ty(*meaning);
-        let fits = match (cursor.call.as_ref().filter(|call| call.direct), ty) {
-            (_, Some(ty)) if cursor.condition => is_flag(cx, ty),
-            (Some(call), Some(ty)) => match def {
-                Some(def) => fits(cx, &scope, call, def, ty),
-                None => wanted(cx, call).is_none_or(|wanted| wanted == ty),
-            },
-            _ => true,
-        };
-        let rank = match sigil {
-            // Who types letters without `%` rarely means a variable.
-            Some(sigil) if sigil != '%' => Rank::Word,
-            _ if fits => Rank::Fits,
-            _ => Rank::Other,
-        };
-        let detail = ty.filter(|&ty| ty != Ty::ERROR).map(|ty| words::short(cx.checked, ty, 80));
-        let item = CompletionItem { detail, ..kind(CompletionItemKind::VARIABLE) };
-        list.push(rank, name, name.clone(), item);
+    // Who types letters without `%` rarely means a variable.
+    let are_likely = sigil.is_none_or(|sigil| sigil == '%');
+    if are_likely {
+        variables(cx, list, cursor, &scope, def);
     }
     if sigil == Some('%') {
         return;
@@ -196,6 +183,44 @@ fn values(cx: &mut Cx, list: &mut List, cursor: &Cursor, at: u32, first: bool) {
         // A word that is begun is meant before the operators that have its letters.
         let is_begun = !list.word.is_empty() && label.starts_with(list.word) && !label.starts_with("ref");
         list.push(if is_begun { Rank::Near } else { Rank::Word }, label, text, item);
+    }
+    if !are_likely {
+        variables(cx, list, cursor, &scope, def);
+    }
+}
+
+/// The variables in scope, those that may stand there first.
+fn variables(cx: &mut Cx, list: &mut List, cursor: &Cursor, scope: &[Var], def: Option<&'static OpDef>) {
+    let call = cursor.call.as_ref().filter(|call| call.direct);
+    // Of one type all fit or none.
+    let mut known: FxHashMap<Option<Ty>, (bool, Option<String>)> = FxHashMap::default();
+    // Others have a place in the list, too.
+    let most = if list.word.is_empty() { MAX_ITEMS / 2 } else { MAX_ITEMS };
+    let matching = scope.iter().filter(|var| has_letters(&var.name, list.word));
+    for (n, Var { name, meaning, .. }) in matching.enumerate() {
+        if n == most {
+            list.is_cut = true;
+            break;
+        }
+        let ty = cx.checked.ty(*meaning);
+        let (fits, detail) = known.entry(ty).or_insert_with(|| {
+            let fits = match (call, ty) {
+                (_, Some(ty)) if cursor.condition => is_flag(cx, ty),
+                (Some(call), Some(ty)) => match def {
+                    Some(def) => fits(cx, scope, call, def, ty),
+                    None => wanted(cx, call).is_none_or(|wanted| wanted == ty),
+                },
+                _ => true,
+            };
+            (fits, ty.filter(|&ty| ty != Ty::ERROR).map(|ty| words::short(cx.checked, ty, 80)))
+        });
+        let rank = match list.word.chars().next() {
+            Some(sigil) if sigil != '%' => Rank::Word,
+            _ if *fits => Rank::Fits,
+            _ => Rank::Other,
+        };
+        let item = CompletionItem { detail: detail.clone(), ..kind(CompletionItemKind::VARIABLE) };
+        list.push(rank, name, name.clone(), item);
     }
 }
 

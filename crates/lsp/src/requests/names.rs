@@ -1,8 +1,6 @@
 //! Names for values that have none: after the operator that makes them, and not in the text yet.
 
-use relayc_base::FileId;
-use relayc_syntax::lexer;
-use relayc_syntax::token::Tok;
+use relayc_syntax::token::{Tok, Token};
 use rustc_hash::FxHashSet;
 
 /// The names of variables in a text, and those that were made for it.
@@ -11,8 +9,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn of(text: &str) -> Names {
-        let tokens = lexer::lex(FileId(0), text).tokens;
+    pub(super) fn of(text: &str, tokens: &[Token]) -> Names {
         let locals = tokens.iter().filter(|token| token.tok == Tok::Local).map(|token| token.text(text).to_owned());
         Names { taken: locals.collect() }
     }
@@ -51,10 +48,13 @@ fn base(operator: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use relayc_base::FileId;
+    use relayc_syntax::lexer;
 
     #[test]
     fn names_are_after_the_operator() {
-        let mut names = Names::of("def @f(%relu) { let %conv1 = 1; %relu }");
+        let text = "def @f(%relu) { let %conv1 = 1; %relu }";
+        let mut names = Names::of(text, &lexer::lex(FileId(0), text).tokens);
         let fresh =
             ["nn.conv2d", "nn.conv2d", "nn.relu", "nn.max_pool2d", "nn.conv2d_transpose", "add", "3d"].map(|op| names.fresh(op));
         assert_eq!(fresh, ["%conv", "%conv2", "%relu1", "%max_pool", "%conv_transpose", "%add", "%value"]);

@@ -126,7 +126,7 @@ fn extracted(cx: &Cx, within: Span) -> Option<Proposal> {
         is_block.then_some(first)
     })?;
     let text = &cx.checked.text.text;
-    let name = Names::of(text).fresh(&called(cx, expr));
+    let name = Names::of(text, &cx.checked.analysis.lexed.tokens).fresh(&called(cx, expr));
     let line = &text[text[..before as usize].rfind('\n').map_or(0, |at| at + 1)..before as usize];
     let break_ = if line.trim().is_empty() { format!("\n{line}") } else { " ".to_owned() };
     let binding = format!("let {name} = {};{break_}", cx.checked.slice(span));
@@ -198,7 +198,7 @@ type Renamed = (Vec<Edit>, Vec<(String, String)>);
 /// The edits that make `let` of graph bindings. None if one is mentioned elsewhere.
 fn as_lets(cx: &Cx, stmts: &[StmtId], seq: Span) -> Option<Renamed> {
     let ast = cx.checked.ast();
-    let mut fresh = Names::of(&cx.checked.text.text);
+    let mut fresh = Names::of(&cx.checked.text.text, &cx.checked.analysis.lexed.tokens);
     let (mut edits, mut names) = (vec![], vec![]);
     for &stmt in stmts {
         let StmtKind::Graph { name, value } = ast.stmts[stmt].kind else { continue };

@@ -27,7 +27,7 @@ pub(super) fn push(cx: &mut Cx, list: &mut List, scope: &[Var], statement: Optio
     let matching: Vec<&OpDef> = defs.filter(|def| !def.internal && has_letters(def.name, list.word)).collect();
     let is_narrow = !list.word.is_empty() && matching.len() <= MAX_FITTED;
     let candidates = if is_narrow { Candidates::of(cx, scope) } else { Candidates::default() };
-    let names = statement.filter(|_| is_narrow).map(|_| Names::of(&cx.checked.text.text));
+    let names = statement.filter(|_| is_narrow).map(|_| Names::of(&cx.checked.text.text, &cx.checked.analysis.lexed.tokens));
     // Where something follows, the statement before it is a binding.
     let binds_first = statement.is_some_and(|at| !cx.checked.text.text[at as usize..].trim_start().starts_with('}'));
     for def in matching {
@@ -66,14 +66,18 @@ struct Candidates {
 
 impl Candidates {
     fn of(cx: &Cx, scope: &[Var]) -> Candidates {
-        let mut seen: FxHashSet<Meaning> = FxHashSet::default();
-        // The first mention is where it is bound.
-        let used: FxHashSet<Meaning> =
-            cx.checked.analysis.mentions.iter().map(|mention| mention.meaning).filter(|&meaning| !seen.insert(meaning)).collect();
+        let mut unseen: FxHashSet<Meaning> = scope.iter().filter(|var| var.is_param).map(|var| var.meaning).collect();
+        let mut unused = unseen.clone();
+        for mention in &cx.checked.analysis.mentions {
+            // The first mention is where it is bound.
+            if unused.contains(&mention.meaning) && !unseen.remove(&mention.meaning) {
+                unused.remove(&mention.meaning);
+            }
+        }
         let entry = |var: &Var| (var.name.clone(), cx.checked.ty(var.meaning).filter(|&ty| ty != Ty::ERROR));
         let (params, bound): (Vec<&Var>, Vec<&Var>) = scope.iter().partition(|var| var.is_param);
         let params = || params.iter().rev().copied();
-        let is_free = |var: &&Var| !used.contains(&var.meaning);
+        let is_free = |var: &&Var| unused.contains(&var.meaning);
         let first: Vec<_> = bound.iter().copied().chain(params()).map(entry).take(MAX_TRIED).collect();
         let free = params().filter(is_free).map(entry);
         let others = free.chain(bound.iter().copied().map(entry)).chain(params().filter(|var| !is_free(var)).map(entry));
