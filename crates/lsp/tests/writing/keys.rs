@@ -1,7 +1,9 @@
 //! How many keys a network takes that is written by completion only, from an empty file.
 
 use crate::editor::Editor;
+use crate::support::{Client, URI};
 use relayc_driver::{Phase, check_text};
+use serde_json::json;
 
 /// What it takes; it may only fall.
 const KEPT: usize = 127;
@@ -82,4 +84,24 @@ fn next_line(editor: &mut Editor) {
     while !editor.begins_line() {
         editor.tab();
     }
+}
+
+#[test]
+fn a_client_without_snippets_gets_plain_text() {
+    let mut client = Client::fresh();
+    client.ask("initialize", json!({ "capabilities": {} })).expect("it starts");
+    let text = "def @f(%x: Tensor[(2), float32]) {\n  re\n}\n";
+    client.open(text);
+    let params = json!({ "textDocument": { "uri": URI }, "position": { "line": 1, "character": 4 } });
+    let answer = client.ask("textDocument/completion", params).expect("an answer");
+    let new_text = |label: &str| {
+        let items = answer["items"].as_array()?;
+        let item = items.iter().find(|item| item["label"] == label)?;
+        item["textEdit"]["newText"].as_str().map(str::to_owned)
+    };
+    let operator = ["nn", "relu"].join(".");
+    assert_eq!(new_text(&operator).as_ref(), Some(&operator));
+    assert_eq!(new_text(&format!("let {operator}")), Some(format!("let %relu = {operator}(")));
+    assert!(!answer.to_string().contains("${") && !answer.to_string().contains("insertTextFormat"));
+    client.stop();
 }

@@ -3,6 +3,7 @@
 mod editor;
 mod keys;
 mod mistakes;
+mod rewritings;
 #[path = "../support/mod.rs"]
 mod support;
 mod weights;
