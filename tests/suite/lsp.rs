@@ -112,7 +112,8 @@ fn a_flood_of_commands_is_answered() {
         let command = COMMANDS[id % COMMANDS.len()];
         let arguments = r#"[{"textDocument":{"uri":"file:///a.relay"},"format":"html"}]"#;
         server.send(&format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"workspace/executeCommand","params":{{"command":"{command}","arguments":{arguments}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"workspace/executeCommand",
+                "params":{{"command":"{command}","arguments":{arguments}}}}}"#
         ));
         if id % 3 == 0 {
             server.send(&format!(r#"{{"jsonrpc":"2.0","method":"$/cancelRequest","params":{{"id":{}}}}}"#, id / 2));

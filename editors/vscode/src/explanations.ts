@@ -26,7 +26,8 @@ export class Explanations implements vscode.Disposable, vscode.TextDocumentConte
   }
 
   async show(code?: string): Promise<void> {
-    const wanted = code ?? (await vscode.window.showInputBox({ prompt: "The code of a diagnostic", placeHolder: "E0301", value: this.codeHere() }));
+    const box = { prompt: "The code of a diagnostic", placeHolder: "E0301", value: this.codeHere() };
+    const wanted = code ?? (await vscode.window.showInputBox(box));
     if (wanted) await vscode.commands.executeCommand("markdown.showPreviewToSide", vscode.Uri.parse(`relayc:explain/${wanted}`));
   }
 

@@ -8,7 +8,17 @@ import * as vscode from "vscode";
 import { meant } from "./relay";
 import type { Server } from "./server";
 
-type Group = { line: number; ms: number; share: number; bound: string; of_peak: number; of_bandwidth: number; operators: string[]; kernel: string };
+/** What `relayc profile` says of a group. */
+type Group = {
+  line: number;
+  ms: number;
+  share: number;
+  bound: string;
+  of_peak: number;
+  of_bandwidth: number;
+  operators: string[];
+  kernel: string;
+};
 
 /** How many shades of heat there are. */
 const SHADES = 8;

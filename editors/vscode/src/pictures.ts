@@ -24,6 +24,11 @@ const AFTER = `
   setTheme(isDark() ? "dark" : "light");
   const before = editor.getState();
   if (before && before.title === data.title) { Object.assign(view, before.view); paint(); }
+  // What is chosen stands in the middle of the room that its panel leaves.
+  new ResizeObserver(() => {
+    const box = state.selected && boxOf.get((state.selected.group ? "g" : "n") + state.selected.at);
+    if (box) { view.x = box.x + box.w / 2 - canvas.clientWidth / view.scale / 2; paint(); }
+  }).observe(canvas);
   let isTold = false;
   const plainSelect = select, plainPaint = paintNow;
   paintNow = () => { plainPaint(); editor.setState({ title: data.title, view: { ...view } }); };
@@ -63,7 +68,8 @@ export class Pictures implements vscode.Disposable {
       known.panel.reveal(undefined, true);
     } else {
       const title = `Picture of ${uri.path.split("/").at(-1)}`;
-      const panel = vscode.window.createWebviewPanel("relayc.picture", title, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true }, {
+      const place = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
+      const panel = vscode.window.createWebviewPanel("relayc.picture", title, place, {
         enableScripts: true,
         localResourceRoots: [],
         retainContextWhenHidden: true,
@@ -72,7 +78,7 @@ export class Pictures implements vscode.Disposable {
       panel.onDidDispose(() => this.shown.delete(key));
       panel.webview.onDidReceiveMessage((told: { node?: number; ready?: boolean }) => {
         if (told.node !== undefined) void this.reveal(uri, told.node);
-        const editor = vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === key);
+        const editor = editorOf(uri);
         if (told.ready && editor) this.point(editor);
       });
     }
@@ -122,9 +128,14 @@ export class Pictures implements vscode.Disposable {
   private async reveal(uri: vscode.Uri, node: number): Promise<void> {
     const range = this.shown.get(uri.toString())?.nodes[node];
     if (!range) return;
-    const there = vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === uri.toString());
-    const editor = there ?? (await vscode.window.showTextDocument(uri, { viewColumn: vscode.ViewColumn.One, preserveFocus: true }));
+    const beside = { viewColumn: vscode.ViewColumn.One, preserveFocus: true };
+    const editor = editorOf(uri) ?? (await vscode.window.showTextDocument(uri, beside));
     editor.selection = new vscode.Selection(range.start, range.start);
     editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
   }
+}
+
+/** The editor that shows a text, if one does. */
+function editorOf(uri: vscode.Uri): vscode.TextEditor | undefined {
+  return vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === uri.toString());
 }

@@ -35,7 +35,7 @@ export class Server implements vscode.Disposable {
     await this.client?.dispose().catch(() => {});
     const program = this.program();
     const options: LanguageClientOptions = {
-      documentSelector: [{ language: "relay", scheme: "file" }, { language: "relay", scheme: "untitled" }, { language: "relay", scheme: "relayc-pass" }],
+      documentSelector: ["file", "untitled", "relayc-pass"].map((scheme) => ({ language: "relay", scheme })),
       // What a pass makes is no text that anybody should mend.
       middleware: {
         provideDiagnostics: (document, previous, token, next) =>
@@ -70,7 +70,8 @@ export class Server implements vscode.Disposable {
     try {
       const params = { command, arguments: [args] };
       // Without a token there may be no third argument, not even an undefined one.
-      return await (token ? client.sendRequest<T>("workspace/executeCommand", params, token) : client.sendRequest<T>("workspace/executeCommand", params));
+      const method = "workspace/executeCommand";
+      return await (token ? client.sendRequest<T>(method, params, token) : client.sendRequest<T>(method, params));
     } catch (error) {
       if (!token?.isCancellationRequested) this.output.info(`${command}: ${(error as Error).message}`);
       throw error;
@@ -94,7 +95,8 @@ export class Server implements vscode.Disposable {
   private show(state: State, program: string): void {
     const { serverInfo } = this.client?.initializeResult ?? {};
     this.status.busy = state === State.Starting;
-    this.status.text = state === State.Running ? `relayc ${serverInfo?.version ?? ""}` : state === State.Starting ? "relayc starts" : "relayc stopped";
+    const words = { [State.Running]: `relayc ${serverInfo?.version ?? ""}`, [State.Starting]: "relayc starts", [State.Stopped]: "relayc stopped" };
+    this.status.text = words[state as keyof typeof words] ?? "relayc";
     this.status.detail = program;
     this.status.severity = state === State.Stopped ? vscode.LanguageStatusSeverity.Error : vscode.LanguageStatusSeverity.Information;
     this.status.command = { title: "Restart", command: "relayc.restartServer" };
