@@ -69,13 +69,15 @@ const environment = { ...process.env, HOME: home, PATH: "/usr/bin:/bin" };
 fs.writeFileSync(at("config.yaml"), "auth: none\n");
 const install = [entry, ...where, "--install-extension", path.resolve(args.vsix)];
 const installed = spawnSync(node, install, { env: environment, encoding: "utf8" });
-say("the .vsix is installed", installed.status === 0 && /successfully installed/.test(installed.stdout), installed.stdout + installed.stderr);
+const isInstalled = installed.status === 0 && /successfully installed/.test(installed.stdout);
+say("the .vsix is installed", isInstalled, installed.stdout + installed.stderr);
 
 const port = await new Promise((done) => {
   const probe = net.createServer().listen(0, "localhost", () => { const { port } = probe.address(); probe.close(() => done(port)); });
 });
-const server = spawn(node, [entry, ...where, "--auth", "none", "--bind-addr", `localhost:${port}`, "--disable-telemetry",
-  "--disable-update-check", "--disable-workspace-trust"], { env: environment });
+const serve = [entry, ...where, "--auth", "none", "--bind-addr", `localhost:${port}`, "--disable-telemetry",
+  "--disable-update-check", "--disable-workspace-trust"];
+const server = spawn(node, serve, { env: environment });
 let log = "";
 for (const stream of [server.stdout, server.stderr]) stream.on("data", (data) => { log += data; });
 const browser = await chromium.launch({

@@ -96,8 +96,9 @@ export class Pictures implements vscode.Disposable {
       const picture = await this.server.execute<Picture>("relayc.picture", args, asked.token);
       if (!picture || asked.token.isCancellationRequested) return;
       shown.nodes = picture.nodes.map((range) => range && this.server.range(range));
+      const data = '<script type="application/json"';
       shown.panel.webview.html = picture.html
-        .replace('<script type="application/json"', () => `<style>${STYLE}</style>\n<script>${BEFORE}</script>\n<script type="application/json"`)
+        .replace(data, () => `<style>${STYLE}</style>\n<script>${BEFORE}</script>\n${data}`)
         .replace("</body>", () => `<script>${AFTER}</script>\n</body>`);
     } catch (error) {
       // A text that cannot be drawn keeps the picture it had.

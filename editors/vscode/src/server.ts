@@ -95,8 +95,8 @@ export class Server implements vscode.Disposable {
   private show(state: State, program: string): void {
     const { serverInfo } = this.client?.initializeResult ?? {};
     this.status.busy = state === State.Starting;
-    const words = { [State.Running]: `relayc ${serverInfo?.version ?? ""}`, [State.Starting]: "relayc starts", [State.Stopped]: "relayc stopped" };
-    this.status.text = words[state as keyof typeof words] ?? "relayc";
+    const running = `relayc ${serverInfo?.version ?? ""}`;
+    this.status.text = state === State.Running ? running : state === State.Starting ? "relayc starts" : "relayc stopped";
     this.status.detail = program;
     this.status.severity = state === State.Stopped ? vscode.LanguageStatusSeverity.Error : vscode.LanguageStatusSeverity.Information;
     this.status.command = { title: "Restart", command: "relayc.restartServer" };
