@@ -59,8 +59,9 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     loop {
         // Seen before the files are read: what changes meanwhile is seen as a change.
         changes.watch(&args.paths, projects.files());
+        let above = configurations(args.paths.iter());
         let files = files(&args.paths);
-        let form = Form::of(files.iter().chain(&configurations(&files)).map(PathBuf::as_path).chain(projects.files()));
+        let form = Form::of(files.iter().chain(&configurations(files.iter())).map(PathBuf::as_path).chain(projects.files()));
         if before.as_ref() != Some(&form) {
             let is_fine = check(console, args, &files, &mut projects);
             // Only now it is known what the configurations name.
@@ -74,7 +75,10 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
             if sys::interrupted() {
                 return exit::INTERRUPTED;
             }
-            if changes.is_time_to_look() && changes.watch(&args.paths, projects.files()) {
+            // Nobody tells of a configuration that is new far above.
+            if changes.is_time_to_look()
+                && (changes.watch(&args.paths, projects.files()) || configurations(args.paths.iter()) != above)
+            {
                 break;
             }
         }
@@ -87,10 +91,10 @@ fn files(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
     paths.iter().flat_map(below).collect()
 }
 
-/// The nearest configurations above programs: one may be new.
-fn configurations(files: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
-    let folders: BTreeMap<Option<&Path>, &PathBuf> = files.iter().map(|file| (file.parent(), file)).collect();
-    folders.values().filter_map(|file| config::find(file, &Reach::Everything)).collect()
+/// The nearest configurations above paths: one may be new.
+fn configurations<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> BTreeSet<PathBuf> {
+    let folders: BTreeMap<Option<&Path>, &PathBuf> = paths.map(|path| (path.parent(), path)).collect();
+    folders.values().filter_map(|path| config::find(path, &Reach::Everything)).collect()
 }
 
 /// Checks all programs; whether none has an error.

@@ -142,6 +142,20 @@ fn the_configuration_and_its_weights_are_watched() {
 }
 
 #[test]
+fn a_configuration_that_is_new_far_above_is_seen() {
+    let watch = Watch::start(&["a/b/net.relay"]);
+    watch.checked(": 1 error,");
+    fs::create_dir_all(watch.path("a/b")).expect("a folder");
+    fs::write(watch.path("a/b/net.relay"), RIGHT).expect("it is written");
+    watch.checked(": 0 errors");
+    fs::write(watch.path("relayc.toml"), "[").expect("it is written");
+    watch.until(&["E0744"]);
+    watch.checked(": 1 error,");
+    fs::remove_file(watch.path("relayc.toml")).expect("it is removed");
+    watch.checked(": 0 errors");
+}
+
+#[test]
 fn a_command_runs_after_a_check_without_errors() {
     let watch = Watch::start(&["net.relay", "--", "sh", "-c", "echo ran >&2; exit 3"]);
     watch.checked(": 0 errors");
