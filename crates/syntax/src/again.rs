@@ -2,8 +2,8 @@
 //!
 //! Text is lexed and its brackets are mended in full; that is cheap and depends on far places. Then each run of statements of a
 //! definition's body that lies before all changes, or behind them, becomes one token, [`Tok::Known`], for which `build.rs` copies
-//! their nodes, moved. Statements beside a change or a mistake stay tokens, because a mistake is explained and mended by what is next to it.
-//! Where mending touches a run all the same, the text is read in full.
+//! their nodes, moved. Statements beside a change or a mistake stay tokens, because a mistake is explained and mended by what is
+//! next to it. Where mending touches a run all the same, the text is read in full.
 //!
 //! Promises the tree and the problems of a parse from nothing: nodes are stored in the order in which they are read, so that those of a run
 //! are a range of each store.

@@ -8,8 +8,7 @@
 //! can be known of such a type later, so that no order of inference changes what follows from it. A function is *clean* if all that it
 //! was inferred from was closed before, and its inference reported nothing and left nothing waiting.
 
-use super::{Infer, call_attrs};
-use crate::infer::DimOrigins;
+use super::{DimOrigins, Infer, call_attrs};
 use crate::resolve;
 use relayc_base::Idx;
 use relayc_ir::attrs::OpId;
@@ -81,13 +80,17 @@ impl Infer<'_> {
     }
 
     /// Whether all that a function is inferred from is closed: its parameters, and the functions that it mentions.
-    pub(super) fn starts_closed(&mut self, global: GlobalId, mentions: &[ExprId]) -> bool {
+    pub(super) fn starts_closed(&mut self, global: GlobalId, exprs: &[ExprId]) -> bool {
         let params = self.module.funcs[self.module.globals[global].func].params.clone();
         let mut is_closed = |param: VarId| {
             let ty = self.var_ty(param);
             self.closed(ty).is_some()
         };
-        params.into_iter().all(&mut is_closed) && mentions.iter().all(|&mention| self.mentioned(mention).is_some())
+        params.into_iter().all(&mut is_closed)
+            && exprs.iter().all(|&expr| {
+                let is_mention = matches!(self.module.exprs[expr].kind, ExprKind::Global(_));
+                !is_mention || self.mentioned(expr).is_some()
+            })
     }
 
     /// The closed type of the function that an expression mentions.
@@ -98,13 +101,14 @@ impl Infer<'_> {
         self.closed(ty)
     }
 
-    /// Gives a function the types that it had in an earlier form of the program, if they hold. Returns whether they do.
-    pub(super) fn keep(&mut self, earlier: &Earlier, global: GlobalId) -> bool {
+    /// Gives a function the types that it had in an earlier form of the program, if they hold; these are its expressions. Returns whether
+    /// they do.
+    pub(super) fn keep(&mut self, earlier: &Earlier, global: GlobalId, exprs: &[ExprId]) -> bool {
         let Some(&old) = earlier.clean.get(&*self.module.globals[global].name) else { return false };
         let mut same =
             Same { old: &earlier.module, tys: FxHashMap::default(), exprs: None, vars: None, funcs: None, bound: vec![] };
         let (old_func, func) = (earlier.module.globals[old].func, self.module.globals[global].func);
-        let Some(kept) = same.function(self, old_func, func) else { return false };
+        let Some(kept) = same.function(self, (old_func, func), exprs) else { return false };
         for &(expr, ty) in &kept.exprs {
             self.entered[expr.index()] = true;
             self.tys[expr] = ty;
@@ -162,18 +166,21 @@ fn is_moved<I: Idx>(old: I, new: I, by: &mut Option<usize>) -> bool {
 }
 
 impl Same<'_> {
-    fn function(&mut self, infer: &mut Infer, old: FuncId, new: FuncId) -> Option<Kept> {
+    /// The types of a function, whose expressions of today these are, children before parents and the body last.
+    fn function(&mut self, infer: &mut Infer, (old, new): (FuncId, FuncId), now: &[ExprId]) -> Option<Kept> {
         let old_module = self.old;
-        let (body, new_body) = (old_module.funcs[old].body, infer.module.funcs[new].body);
-        let (then, now) = (old_module.post_order(&[body]), infer.module.post_order(&[new_body]));
-        if then.len() != now.len() || !is_moved(body, new_body, &mut self.exprs) {
-            return None;
-        }
+        is_moved(old_module.funcs[old].body, infer.module.funcs[new].body, &mut self.exprs);
         let mut kept = Kept { exprs: Vec::with_capacity(now.len()), vars: FxHashMap::default(), funcs: vec![], ret: Ty::ERROR };
         kept.ret = self.signature(infer, old, new, &mut kept.vars)?;
         let mut used: Vec<VarId> = vec![];
-        for (old, new) in then.into_iter().zip(now) {
-            if !is_moved(old, new, &mut self.exprs) || !self.expr(infer, (old, new), &mut kept)? {
+        for &new in now {
+            // As the children of an expression are those of the earlier one, moved, these are the expressions that there were.
+            let index = new.index().wrapping_sub(self.exprs.unwrap_or(0));
+            if index >= old_module.exprs.len() {
+                return None;
+            }
+            let old = ExprId::from_usize(index);
+            if !self.expr(infer, (old, new), &mut kept)? {
                 return None;
             }
             if let ExprKind::Var(var) = infer.module.exprs[new].kind {

@@ -175,9 +175,9 @@ impl<'a> Infer<'a> {
         }
         self.declare_globals();
         let (mut clean, mut n_inferred) = (vec![], 0);
-        for (global, mentions) in self.callees_first() {
-            let starts_closed = self.starts_closed(global, &mentions);
-            if starts_closed && earlier.is_some_and(|earlier| self.keep(earlier, global)) {
+        for (global, exprs) in self.callees_first() {
+            let starts_closed = self.starts_closed(global, &exprs);
+            if starts_closed && earlier.is_some_and(|earlier| self.keep(earlier, global, &exprs)) {
                 clean.push(global);
                 continue;
             }
@@ -205,25 +205,21 @@ impl<'a> Infer<'a> {
         self.walk(vec![Step::Return(func), Step::Enter(body)]);
     }
 
-    /// The globals in an order in which callees come before callers, as far as recursion allows, each with the expressions in it that
-    /// mention one.
+    /// The globals in an order in which callees come before callers, as far as recursion allows, each with its expressions, children
+    /// before parents.
     fn callees_first(&self) -> Vec<(GlobalId, Vec<ExprId>)> {
         let mut order = Vec::new();
-        let mut mentions: IndexVec<GlobalId, Vec<ExprId>> = IndexVec::filled(vec![], self.module.globals.len());
+        let mut exprs: IndexVec<GlobalId, Vec<ExprId>> = IndexVec::filled(vec![], self.module.globals.len());
         let mut seen = vec![false; self.module.globals.len()];
         let mut stack: Vec<(GlobalId, bool)> = self.module.globals.ids().rev().map(|id| (id, false)).collect();
         while let Some((global, done)) = stack.pop() {
             if done {
-                order.push((global, std::mem::take(&mut mentions[global])));
+                order.push((global, std::mem::take(&mut exprs[global])));
             } else if !std::mem::replace(&mut seen[global.index()], true) {
                 stack.push((global, true));
                 let body = self.module.funcs[self.module.globals[global].func].body;
-                for expr in self.module.post_order(&[body]) {
-                    if let ExprKind::Global(_) = self.module.exprs[expr].kind {
-                        mentions[global].push(expr);
-                    }
-                }
-                stack.extend(mentions[global].iter().rev().filter_map(|&expr| match self.module.exprs[expr].kind {
+                exprs[global] = self.module.post_order(&[body]);
+                stack.extend(exprs[global].iter().rev().filter_map(|&expr| match self.module.exprs[expr].kind {
                     ExprKind::Global(callee) => Some((callee, false)),
                     _ => None,
                 }));
