@@ -69,6 +69,7 @@ mod open;
 mod routines;
 #[cfg(feature = "jit")]
 mod stages;
+mod stdin;
 #[cfg(feature = "jit")]
 mod stdout;
 #[cfg(feature = "jit")]

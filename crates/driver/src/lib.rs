@@ -290,11 +290,11 @@ const MAX_DIAGNOSTICS: usize = 100;
 
 /// Reads the text of a file or of standard input; reports invalid bytes.
 pub fn read_source(path: &Path, sources: &mut Sources) -> Result<FileId, Vec<Diagnostic>> {
-    let (name, path) = match path.to_str() {
-        Some("-") => ("<stdin>".to_owned(), Path::new("/dev/stdin")),
-        _ => (path.display().to_string(), path),
+    let (name, bytes) = match path.to_str() {
+        Some("-") => (sys::STDIN.to_owned(), sys::read_stdin(sys::SOURCE_LIMIT)),
+        _ => (path.display().to_string(), sys::read_file(path, sys::SOURCE_LIMIT)),
     };
-    let bytes = sys::read_file(path, sys::SOURCE_LIMIT).map_err(|diagnostic| vec![diagnostic])?;
+    let bytes = bytes.map_err(|diagnostic| vec![diagnostic])?;
     if let Some(kind) = relayc_exchange::kind(&bytes) {
         return Err(vec![no_program(&name, kind, &bytes)]);
     }

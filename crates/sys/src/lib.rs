@@ -106,18 +106,32 @@ impl Opened {
 
     /// Reads the whole file.
     pub fn whole(self) -> Result<Vec<u8>, Diagnostic> {
-        let max = self.limit.bytes;
-        let mut bytes = Vec::new();
-        // One byte more, so that reading to the end does not grow the buffer only to find the end.
-        let capacity = usize::try_from(self.len.unwrap_or(0) + 1).unwrap_or(usize::MAX);
-        bytes.try_reserve_exact(capacity).map_err(|_| self.failed(&ErrorKind::OutOfMemory.into()))?;
-        // A file may grow while it is read.
-        (&self.file).take(max + 1).read_to_end(&mut bytes).map_err(|error| self.failed(&error))?;
-        if bytes.len() as u64 > max {
-            return Err(errors::too_large(&self.path, self.limit.code, None, max));
-        }
-        Ok(bytes)
+        whole(&self.file, &self.path, self.len, self.limit)
     }
+}
+
+/// Reads to the end; `path` is for messages.
+fn whole(from: impl Read, path: &Path, len: Option<u64>, limit: Limit) -> Result<Vec<u8>, Diagnostic> {
+    let failed = |error: std::io::Error| errors::unreadable(path, &error);
+    let mut bytes = Vec::new();
+    // One byte more, so that reading to the end does not grow the buffer only to find the end.
+    let capacity = usize::try_from(len.unwrap_or(0) + 1).unwrap_or(usize::MAX);
+    bytes.try_reserve_exact(capacity).map_err(|_| failed(ErrorKind::OutOfMemory.into()))?;
+    // A file may grow while it is read.
+    from.take(limit.bytes + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > limit.bytes {
+        return Err(errors::too_large(path, limit.code, None, limit.bytes));
+    }
+    Ok(bytes)
+}
+
+/// What standard input is called in messages.
+pub const STDIN: &str = "<stdin>";
+
+/// Reads standard input; not by its path, as it may be a socket, which has none that could be opened. Errors: as [`read_file`].
+pub fn read_stdin(limit: Limit) -> Result<Vec<u8>, Diagnostic> {
+    let limit = Limit { bytes: limit.bytes.min(PIPE_LIMIT), ..limit };
+    whole(std::io::stdin().lock(), Path::new(STDIN), None, limit)
 }
 
 /// Reads a file. Errors: E0701 with the reason; the limit's code if the file is larger.
