@@ -28,7 +28,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(super) const TRIGGERS: [&str; 5] = ["%", "@", ".", "=", "\""];
 
 /// The most items of an answer. A longer list is not read; what is typed next narrows it.
-const MAX_ITEMS: usize = 1000;
+const MAX_ITEMS: usize = 512;
+
+/// The most variables of an answer before anything is typed, the nearest ones: with them all operators and words have places.
+const MAX_VARIABLES: usize = 128;
 
 /// How well an item fits: the smaller the better. Part of the text that editors sort by.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -194,8 +197,7 @@ fn variables(cx: &mut Cx, list: &mut List, cursor: &Cursor, scope: &[Var], def: 
     let call = cursor.call.as_ref().filter(|call| call.direct);
     // Of one type all fit or none.
     let mut known: FxHashMap<Option<Ty>, (bool, Option<String>)> = FxHashMap::default();
-    // Others have a place in the list, too.
-    let most = if list.word.is_empty() { MAX_ITEMS / 2 } else { MAX_ITEMS };
+    let most = if list.word.is_empty() { MAX_VARIABLES } else { MAX_ITEMS };
     let matching = scope.iter().filter(|var| has_letters(&var.name, list.word));
     for (n, Var { name, meaning, .. }) in matching.enumerate() {
         if n == most {
