@@ -4,7 +4,7 @@ use super::Project;
 use super::errors;
 use super::pattern::Pattern;
 use super::weights::Entry;
-use crate::lint::Level;
+use crate::lint::{Level, Levels};
 use relayc_base::diag::{self, Diagnostic};
 use relayc_base::{FileId, Span};
 use relayc_syntax::fmt::Style;
@@ -124,20 +124,29 @@ impl Reader<'_> {
 
     fn lints(&mut self, table: &DeTable) {
         for (key, value) in table {
-            let Some(word) = value.get_ref().as_str() else {
-                self.no(value, "`\"allow\"`, `\"warn\"` or `\"deny\"`");
-                continue;
-            };
-            let Some(&(_, level)) = LEVELS.iter().find(|(name, _)| *name == word) else {
-                let at = self.span(value.span());
-                self.report(errors::no_level(at, word, &LEVELS.map(|(name, _)| name)));
-                continue;
-            };
-            if let Err(near) = self.project.levels.set(key.get_ref(), level) {
+            let level = self.level(value);
+            // The name is looked at whatever the level is.
+            let (mut no_levels, levels) = (Levels::default(), &mut self.project.levels);
+            let levels = if level.is_some() { levels } else { &mut no_levels };
+            if let Err(near) = levels.set(key.get_ref(), level.unwrap_or(Level::Allow)) {
                 let at = self.span(key.span());
                 self.report(errors::no_lint(at, key.get_ref(), near));
             }
         }
+    }
+
+    /// The level that a value names.
+    fn level(&mut self, value: &Value) -> Option<Level> {
+        let Some(word) = value.get_ref().as_str() else {
+            self.no(value, "`\"allow\"`, `\"warn\"` or `\"deny\"`");
+            return None;
+        };
+        let found = LEVELS.iter().find(|(name, _)| *name == word).map(|&(_, level)| level);
+        if found.is_none() {
+            let at = self.span(value.span());
+            self.report(errors::no_level(at, word, &LEVELS.map(|(name, _)| name)));
+        }
+        found
     }
 
     fn weights(&mut self, table: &DeTable) {
