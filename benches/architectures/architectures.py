@@ -12,6 +12,7 @@ import datetime
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -27,7 +28,11 @@ import numpy as np  # noqa: E402
 import onnxruntime  # noqa: E402
 
 FOLDER = ROOT / "target" / "architectures"
-STAGES = ["import", "agree", "interpret", "build", "export", "time"]
+RESULTS = HERE / "RESULTS.md"
+# The stages, by the columns that show them.
+COLUMNS = {"imported": "import", "compiled": "agree", "interpreted": "interpret", "artifact / weights": "build", "exported again": "export",
+           "time": "time"}
+STAGES = list(COLUMNS.values())
 FORMS = ["static", "open"]
 # The bound for a result's error over its largest number. A model on which ONNX Runtime itself is farther than that from float64 is
 # ill-conditioned.
@@ -214,9 +219,9 @@ def inputs_of_time(model):
     return given
 
 
-def median_ms(words):
-    """What `relayc bench --json` says of a burst."""
-    return json.loads(command(*words))["p50_ms"]
+def burst(words):
+    """What `relayc bench --json` says."""
+    return json.loads(command(*words))
 
 
 def stage_time(model):
@@ -224,15 +229,17 @@ def stage_time(model):
     inputs = FOLDER / f"{model.name}.{model.form}.time.npz"
     np.savez(inputs, **inputs_of_time(model))
     found = {}
+    words = [model.text, "--params", model.weights, "--inputs", inputs, "--json"]
     try:
+        flops = sum(group["flops"] or 0 for group in json.loads(command(model.relayc, "profile", *words, "--threads", 1))["groups"])
         for threads in THREADS:
             engines = {engine: Engine(engine, model.onnx, inputs, threads) for engine in ["onnxruntime", "openvino"]}
-            ours = [model.relayc, "bench", model.text, "--params", model.weights, "--inputs", inputs, "--threads", threads, "--json",
-                    "--seconds", BURST_S]
-            rounds = []
+            rounds, probes = [], []
             try:
                 for _ in range(ROUNDS):
-                    times = {"relayc": median_ms(ours)}
+                    ours = burst([model.relayc, "bench", *words, "--threads", threads, "--seconds", BURST_S])
+                    probes.append(ours["probe"]["gflops"])
+                    times = {"relayc": ours["p50_ms"]}
                     for engine, process in engines.items():
                         times[engine] = process.burst(BURST_S)
                     rounds.append(times)
@@ -243,10 +250,11 @@ def stage_time(model):
             peers = [time for engine, time in times.items() if engine != "relayc" and np.isfinite(time)]
             if not peers:
                 raise Failed("no peer runs it")
-            found[f"{threads}"] = times | {"ratio": round(times["relayc"] / min(peers), 3)}
+            at_peak = flops / max(probes) / 1e6 / min(peers)
+            found[f"{threads}"] = times | {"ratio": round(times["relayc"] / min(peers), 3), "at_peak": round(at_peak, 3)}
     finally:
         inputs.unlink()
-    return {"times": found}
+    return {"times": found, "isa": ours["isa"]}
 
 
 class Engine:
@@ -313,44 +321,78 @@ def today():
     return f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}"
 
 
+def recorded():
+    """The rows of RESULTS.md by `name/form`, each a cell by column, and its lists of what failed by their first word; empty without it."""
+    if not RESULTS.exists():
+        return {}, {}
+    rows, lists = {}, {}
+    table, *sections = RESULTS.read_text().split("\n## ")
+    for line in "".join(sections).splitlines():
+        if line.startswith("- "):
+            lists[line.removeprefix("- ").split(":")[0]] = line
+    head, _, *lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("| ")]
+    for cells in lines:
+        rows["/".join(cells[:2])] = dict(zip(head, cells))
+    return rows, lists
+
+
+def cells_of(found):
+    """What the state knows of a row, by column."""
+    cells = {column: shown(found[stage]) for column, stage in COLUMNS.items() if stage in found}
+    agreed = found.get("agree") or {}
+    cells |= {column: f"{agreed[key]:.0e}" for column, key in [("float64: relayc", "f64"), ("float64: ORT", "ort_f64")] if key in agreed}
+    at_peak = [one["at_peak"] for one in found.get("time", {}).get("times", {}).values() if "at_peak" in one]
+    if at_peak:
+        cells["at the peak"] = ", ".join(f"{one:.2f}" for one in at_peak)
+    if found.get("time", {}).get("isa"):
+        cells["isa"] = found["time"]["isa"]
+    return cells | {"day": found["day"]} if "day" in found else cells
+
+
 def record(state, relayc):
-    """Writes what is known."""
+    """Writes what is known: the state, and of what it does not know what RESULTS.md says."""
     version = subprocess.run([relayc, "--version"], capture_output=True, text=True).stdout.strip()
     cpu = next((line.split(":", 1)[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
                 if line.startswith("model name")), "")
-    rows = sorted(key for key in state if "/" in key)
-    head = ["architecture", "form", "imported", "compiled", "interpreted", "artifact / weights", "exported again", "time", "float64: relayc",
-            "float64: ORT", "day"]
-    lines = []
-    for key in rows:
+    rows, lists = recorded()
+    failures = {key: line for key, line in lists.items() if "torch does not export it" in line or ", " in key}
+    refused = {key: line for key, line in lists.items() if key not in failures}
+    for key in [key for key in state if "/" in key]:
         name, form = key.split("/")
-        found = state[key]
-        agreed = found.get("agree") or {}
-        beside = [f"{agreed[key]:.0e}" if key in agreed else "-" for key in ["f64", "ort_f64"]]
-        lines.append([name, form, *(shown(found.get(stage)) for stage in STAGES), *beside, found.get("day", "-")])
-    counts = [f"{stage}: {sum('failure' not in state[key][stage] for key in rows if stage in state[key])} of "
-              f"{sum(stage in state[key] for key in rows)}" for stage in STAGES]
-    failures = [f"- {key}, {stage}: {state[key][stage]['failure']}" for key in rows for stage in STAGES
-                if "failure" in state[key].get(stage, {})]
-    failures += [f"- {name}: torch does not export it: {why}" for name, why in sorted(state.get("not exported", {}).items())]
-    refused = [f"- {key}: {state[key]['agree']['refused']} of 3" for key in rows if "refused" in (state[key].get("agree") or {})]
+        rows[key] = rows.get(key, {}) | {"architecture": name, "form": form} | cells_of(state[key])
+        for stage in [stage for stage in STAGES if stage in state[key]]:
+            failures.pop(f"{key}, {stage}", None)
+            if "failure" in state[key][stage]:
+                failures[f"{key}, {stage}"] = f"- {key}, {stage}: {state[key][stage]['failure']}"
+        if "agree" in state[key]:
+            refused.pop(key, None)
+            if "refused" in state[key]["agree"]:
+                refused[key] = f"- {key}: {state[key]['agree']['refused']} of 3"
+    for name, why in state.get("not exported", {}).items():
+        failures[name] = f"- {name}: torch does not export it: {why}"
+    head = ["architecture", "form", *COLUMNS, "at the peak", "isa", "float64: relayc", "float64: ORT", "day"]
+    known = {column: [row[column] for row in rows.values() if row.get(column, "-") != "-"] for column in COLUMNS}
+    counts = [f"{column}: {sum(cell != shown({'failure': ''}) for cell in known[column])} of {len(known[column])}" for column in COLUMNS]
     ratios = {}
-    for key in rows:
-        for threads, one in state[key].get("time", {}).get("times", {}).items():
-            ratios.setdefault((key.split("/")[1], threads), []).append(one["ratio"])
-    means = [f"{form}, {threads} thread{'s' if threads != '1' else ''}: {float(np.exp(np.mean(np.log(of)))):.2f} over {len(of)}, at most {max(of):.2f}"
-             for (form, threads), of in sorted(ratios.items())]
-    if means:
-        counts.append("time over that of the faster of OpenVINO and ONNX Runtime, geometric mean: " + "; ".join(means))
+    for row in rows.values():
+        for column in ["time", "at the peak"]:
+            for threads, ratio in zip(THREADS, re.findall(r"\d+\.\d+", row.get(column, ""))):
+                ratios.setdefault((row["form"], threads, column), []).append(float(ratio))
+    for (form, threads, column), of in sorted(ratios.items(), key=str):
+        what = "time over that of the faster peer" if column == "time" else "the same of direct sums at the machine's peak"
+        counts.append(f"{what}, {form}, {threads} thread{'s' if threads != 1 else ''}: geometric mean {float(np.exp(np.mean(np.log(of)))):.2f} "
+                      f"over {len(of)}, at most {max(of):.2f}")
+    lines = [[rows[key].get(column, "-") for column in head] for key in sorted(rows)]
     table = [head, ["---"] * len(head), *lines]
     text = (f"# Results\n\nWhat `architectures.py --record` found; README.md says what the columns are.\n\n"
             f"{today()}, {cpu}; {version}; ONNX Runtime {onnxruntime.__version__}.\n\n"
-            f"{'; '.join(counts)}.\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in table) + "\n")
+            + "\n".join(f"- {count}" for count in counts) + "\n\n"
+            + "\n".join("| " + " | ".join(line) + " |" for line in table) + "\n")
     if refused:
-        text += "\n## Sizes that ONNX Runtime refuses of the exported model\n\n" + "\n".join(refused) + "\n"
+        text += "\n## Sizes that ONNX Runtime refuses of the exported model\n\n" + "\n".join(refused[key] for key in sorted(refused)) + "\n"
     if failures:
-        text += "\n## Not done\n\n" + "\n".join(failures) + "\n"
-    (HERE / "RESULTS.md").write_text(text)
+        text += "\n## Not done\n\n" + "\n".join(failures[key] for key in sorted(failures)) + "\n"
+    RESULTS.write_text(text)
 
 
 def main():
