@@ -46,6 +46,7 @@ const RULES: &[Rule] = &[
     movement::two_layouts,
     movement::one_part,
     movement::whole_slice,
+    movement::one_position,
     movement::no_padding,
     arithmetic::neutral,
     arithmetic::negated,

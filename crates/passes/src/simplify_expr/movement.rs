@@ -1,14 +1,14 @@
 //! Rules on operators that move elements, and on no-ops.
 
 use super::{Cx, operand, same_tensor};
-use crate::build::{args, shape, sized};
+use crate::build::{args, attr, number, shape, sized};
 use relayc_ir::types::Dim;
 use relayc_ir::{AttrValue, ExprId, ExprKind, Module};
 use relayc_ops::OpDef;
 use relayc_ops::blocks::are_near;
 use relayc_ops::declarations::{
     BATCH_FLATTEN, CONCATENATE, EXPAND_DIMS, LAYOUT_TRANSFORM, Layout, LayoutTransformAttrs, PAD, PadAttrs, RESHAPE, SQUEEZE,
-    STRIDED_SLICE, StridedSliceAttrs, TRANSPOSE, TransposeAttrs,
+    STRIDED_SLICE, StridedSliceAttrs, TAKE, TRANSPOSE, TransposeAttrs,
 };
 
 /// The operators that only change the shape.
@@ -158,6 +158,30 @@ pub(crate) fn whole_slice(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<
     let forth = attrs.slice_mode == "size" || attrs.strides.0.iter().flatten().all(|&stride| stride > 0);
     let known = sized(module, data).is_some();
     (forth && known && same_tensor(module, module.ty(data), module.ty(expr))).then_some(data)
+}
+
+/// `take(x, i, axis=a) == reshape(strided_slice(x, i, i + 1, axes=[a]))` for one constant position inside, where the axes before `a` have
+/// length 1: what is taken lies in one piece, and a kernel reads a slice in its place, while indices are read and compared in each run.
+pub(crate) fn one_position(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
+    if !cx.passes.calls(module, expr, &TAKE) || attr(cx.passes, module, expr, "batch_dims").and_then(AttrValue::as_int) != Some(0)
+    {
+        return None;
+    }
+    let [data, indices] = args(module, expr)[..] else { return None };
+    let at = number(module, indices)?;
+    let dims = sized(module, data)?;
+    let axis = attr(cx.passes, module, expr, "axis")?.as_int()?;
+    let axis = usize::try_from(if axis < 0 { axis + dims.len() as i64 } else { axis }).ok()?;
+    let length = dims.get(axis)?.value()?;
+    let one_piece = dims[..axis].iter().all(|dim| dim.value() == Some(1));
+    if !one_piece || at < 0.0 || at >= length as f64 {
+        return None;
+    }
+    let part = |value: i64| AttrValue::ints(&[value]);
+    let part = [("begin", part(at as i64)), ("end", part(at as i64 + 1)), ("strides", part(1)), ("axes", part(axis as i64))];
+    let values = STRIDED_SLICE.attrs?.values(&part);
+    let slice = cx.passes.call(module, module.exprs[expr].span, &STRIDED_SLICE, &[data], values);
+    reshape(cx, module, expr, slice)
 }
 
 /// `pad(x, v, 0) == x`, where `v` has no effect.
