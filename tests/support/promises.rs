@@ -87,7 +87,7 @@ pub fn lex_bytes(bytes: &[u8]) {
     let lexed = syntax::lexer::lex(FileId(0), &text);
     places_lie_in(&text, &lexed.diagnostics);
     let mut end = 0;
-    for token in &lexed.tokens {
+    for token in lexed.tokens.iter() {
         assert!(end <= token.start && token.start < token.end && lies_in(&text, token.start, token.end), "{token:?} of {text}");
         end = token.end;
     }
@@ -207,8 +207,8 @@ pub fn operators() -> &'static [String] {
 
 /// The places of the integers in a text.
 pub fn integers(text: &str) -> Vec<std::ops::Range<usize>> {
-    let tokens = syntax::lexer::lex(FileId(0), text).tokens.into_iter();
-    tokens.filter(|token| token.tok == Tok::Int).map(|token| token.start as usize..token.end as usize).collect()
+    let lexed = syntax::lexer::lex(FileId(0), text);
+    lexed.tokens.iter().filter(|token| token.tok == Tok::Int).map(|token| token.start as usize..token.end as usize).collect()
 }
 
 /// An operator call with extreme numbers is rejected, or runs or fails on both engines; it is exported or rejected. Each step

@@ -120,6 +120,14 @@ pub enum Def {
     Type { span: Span, name: Span, params: List<Span>, ctors: List<Ctor>, is_extern: bool },
 }
 
+impl Def {
+    pub(crate) fn span(&self) -> Span {
+        match self {
+            Def::Func { span, .. } | Def::Type { span, .. } => *span,
+        }
+    }
+}
+
 /// A constructor of a data type. `inputs` is `None` if no parentheses are written.
 #[derive(Clone, Copy, Debug)]
 pub struct Ctor {
@@ -428,6 +436,14 @@ impl Ast {
             ctor_pool: vec![],
             clause_pool: vec![],
         }
+    }
+
+    /// Makes room for as many lists as there are in another tree.
+    pub(crate) fn make_room(&mut self, like: &Ast) {
+        self.expr_pool.reserve(like.expr_pool.len() + 64);
+        self.stmt_pool.reserve(like.stmt_pool.len() + 64);
+        self.value_pool.reserve(like.value_pool.len() + 64);
+        self.attr_pool.reserve(like.attr_pool.len() + 64);
     }
 
     pub fn text(&self, span: Span) -> &str {

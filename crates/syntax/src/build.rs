@@ -3,7 +3,7 @@
 //! The only checks here concern text that the grammar accepts in order to report it well; those functions are called `report_…`.
 //! Precedence of infix operators is resolved here, from a flat list, without recursion.
 
-use super::again::{Known, Mark};
+use super::again::{Known, Mark, Marks};
 use super::ast::{
     Ast, Attr, AttrValue, AttrValueKind, BinOp, Clause, Ctor, Def, Dim, DimKind, ExprId, ExprKind, Func, FuncId, Param, Pat,
     PatId, PatKind, Root, Stmt, StmtId, StmtKind, Type, TypeId, TypeKind, ValueId,
@@ -16,8 +16,8 @@ use relayc_base::{FileId, Span};
 pub(crate) struct Builder {
     pub(crate) ast: Ast,
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// For each statement, how much there was of the tree after it.
-    pub(crate) marks: Vec<Mark>,
+    /// How much there was of the tree after each statement and definition.
+    pub(crate) marks: Marks,
     /// What stands behind [`super::token::Tok::Known`].
     known: Option<Known>,
     file: FileId,
@@ -68,7 +68,11 @@ type WithAttrs<T> = (Vec<T>, Vec<Attr>);
 
 impl Builder {
     pub(crate) fn new(file: FileId, source: std::sync::Arc<str>, known: Option<Known>) -> Builder {
-        Builder { ast: Ast::new(source), diagnostics: vec![], marks: vec![], known, file }
+        let (mut ast, mut marks) = (Ast::new(source), Marks::default());
+        if let Some(known) = &known {
+            known.make_room(&mut ast, &mut marks);
+        }
+        Builder { ast, diagnostics: vec![], marks, known, file }
     }
 
     pub(crate) fn span(&self, start: u32, end: u32) -> Span {
@@ -87,13 +91,25 @@ impl Builder {
 
     pub(crate) fn def_func(&mut self, start: u32, name: Span, func: FuncId, end: u32) {
         let span = self.span(start, end);
-        self.ast.defs.push(Def::Func { span, name, func });
+        self.def(Def::Func { span, name, func });
+    }
+
+    fn def(&mut self, def: Def) {
+        self.ast.defs.push(def);
+        self.marks.defs.push(Mark::of(&self.ast));
+    }
+
+    /// Definitions of an earlier tree.
+    pub(crate) fn known_defs(&mut self, start: u32) {
+        if let Some(known) = &self.known {
+            known.copy(start, &mut self.ast, &mut self.marks);
+        }
     }
 
     pub(crate) fn def_type(&mut self, head: TypeHead, ctors: Vec<Ctor>, end: u32) {
         let span = self.span(head.start, end);
         let (params, ctors) = (self.ast.list(&head.params), self.ast.list(&ctors));
-        self.ast.defs.push(Def::Type { span, name: head.name, params, ctors, is_extern: head.is_extern });
+        self.def(Def::Type { span, name: head.name, params, ctors, is_extern: head.is_extern });
     }
 
     pub(crate) fn report_extern_ctors(&mut self, head: TypeHead, ctors: Vec<Ctor>, end: u32) {
@@ -152,7 +168,7 @@ impl Builder {
     fn stmt(&mut self, start: u32, kind: StmtKind, end: u32) -> StmtId {
         let span = self.span(start, end);
         let stmt = self.ast.stmts.push(Stmt { span, kind });
-        self.marks.push(Mark::of(&self.ast));
+        self.marks.stmts.push(Mark::of(&self.ast));
         stmt
     }
 

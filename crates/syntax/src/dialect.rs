@@ -17,6 +17,7 @@ use super::lexer::Lexed;
 use super::token::{Tok, Token};
 use super::version::{OLD_VERSION, VERSION};
 use relayc_base::{FileId, Span};
+use std::sync::Arc;
 
 /// How text is read if today's form and the older one differ in meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -54,13 +55,13 @@ pub(super) fn modernise(file: FileId, source: &str, lexed: &mut Lexed, dialect: 
     // Most text has none of these, and looking for them costs a pass over the tokens each.
     let may_have_refs = lexed.tokens.iter().any(|token| token.tok == Tok::Caret) || source.contains(":=");
     if may_have_refs {
-        lexed.tokens = pass.references(&lexed.tokens);
+        lexed.tokens = pass.references(&lexed.tokens).into();
     }
     if header.is_none() || is_v004 {
-        lexed.tokens = pass.free_vars(std::mem::take(&mut lexed.tokens));
+        lexed.tokens = pass.free_vars(Arc::unwrap_or_clone(std::mem::take(&mut lexed.tokens))).into();
     }
     if is_v004 {
-        lexed.tokens = pass.sequences(std::mem::take(&mut lexed.tokens));
+        lexed.tokens = pass.sequences(Arc::unwrap_or_clone(std::mem::take(&mut lexed.tokens))).into();
     }
     if let Some(metadata) = lexed.tokens.last().filter(|token| token.tok == Tok::Metadata)
         && let Some(colon) = metadata.text(source).strip_prefix("METADATA").and_then(|rest| rest.find(':'))
@@ -221,7 +222,7 @@ impl Pass<'_> {
         }
         // Without a comment an old float without a suffix is a float32.
         if self.is_old {
-            for token in lexed.tokens.iter_mut().filter(|token| token.tok == Tok::Int) {
+            for token in Arc::make_mut(&mut lexed.tokens).iter_mut().filter(|token| token.tok == Tok::Int) {
                 let text = token.text(self.source);
                 let float = format!("{text}f");
                 if !lexed.typed_numbers.contains_key(&token.start)
@@ -240,7 +241,7 @@ impl Pass<'_> {
         }
         reported.sort_unstable();
         lexed.diagnostics.retain(|report| reported.binary_search(&report.span().start).is_err());
-        for token in &mut lexed.tokens {
+        for token in Arc::make_mut(&mut lexed.tokens) {
             if lexed.typed_numbers.get(&token.start).is_some_and(|text| text.contains('f')) && token.tok == Tok::Int {
                 token.tok = Tok::Float;
             }

@@ -1,5 +1,7 @@
 //! Splits text into tokens (language 1). It reports bad text and continues.
 //!
+//! Of a text that has changed only the lines from the first change on are lexed, up to a `;` from which on the earlier tokens hold.
+//!
 //! The patterns of `token.rs` find where a token starts; loops here find the end of numbers, strings, comments, meta references
 //! and sections. Each loop visits a byte a bounded number of times, so lexing is linear for any text. Absent: the values of
 //! literals, see `literal.rs`.
@@ -12,6 +14,7 @@ use logos::Logos;
 use relayc_base::diag::Diagnostic;
 use relayc_base::{FileId, Span};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// The largest source text, in bytes (reliability 2).
 pub(crate) const MAX_SOURCE: usize = 64 << 20;
@@ -24,7 +27,7 @@ const MAX_KEPT: usize = 1000;
 
 #[derive(Clone, Default, Debug)]
 pub struct Lexed {
-    pub tokens: Vec<Token>,
+    pub tokens: Arc<Vec<Token>>,
     /// The comments, delimiters included, in text order.
     pub comments: Vec<Span>,
     /// Numbers of older texts in today's spelling, by their start (`dialect.rs`).
@@ -38,23 +41,131 @@ pub struct Lexed {
 }
 
 pub fn lex(file: FileId, source: &str) -> Lexed {
+    lex_again(file, source, None)
+}
+
+/// As [`lex`], with an earlier form of the text and what it was lexed to. The result does not depend on it.
+pub fn lex_again(file: FileId, source: &str, earlier: Option<(&str, &Lexed)>) -> Lexed {
     let source = if source.len() > MAX_SOURCE { "" } else { source };
-    let out = Lexed { tokens: Vec::with_capacity(source.len() / 4), ..Lexed::default() };
-    let mut lexer = Lexer { file, source, inner: Tok::lexer(source), out, last_quote: source.rfind('"') };
+    let earlier = earlier.filter(|(_, lexed)| lexed.has_no_problem()).map(|(text, lexed)| Earlier::of(lexed, text, source));
+    let mut lexer = Lexer {
+        file,
+        source,
+        inner: Tok::lexer(source),
+        tokens: Vec::with_capacity(earlier.as_ref().map_or(source.len() / 4, |earlier| earlier.lexed.tokens.len() + 64)),
+        out: Lexed::default(),
+        last_quote: source.rfind('"'),
+        earlier,
+    };
+    lexer.begin();
     lexer.run();
-    lexer.out
+    Lexed { tokens: lexer.tokens.into(), ..lexer.out }
+}
+
+impl Lexed {
+    /// Whether every token and comment is whole.
+    pub fn has_no_problem(&self) -> bool {
+        self.diagnostics.is_empty() && self.cut.is_none()
+    }
+}
+
+/// An earlier form of a text without problems.
+struct Earlier<'e> {
+    lexed: &'e Lexed,
+    /// The start of the first line that has changed.
+    first_line: u32,
+    /// Where what is behind all changes begins in the text of today.
+    behind: u32,
+    /// How far that has moved, in bytes, with overflow.
+    by: u32,
+}
+
+impl<'e> Earlier<'e> {
+    fn of(lexed: &'e Lexed, text: &str, source: &str) -> Earlier<'e> {
+        let (n_before, n_behind) = same_ends(text.as_bytes(), source.as_bytes());
+        let first_line = source.as_bytes()[..n_before].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        Earlier {
+            lexed,
+            first_line: first_line as u32,
+            behind: (source.len() - n_behind) as u32,
+            by: (source.len() as u32).wrapping_sub(text.len() as u32),
+        }
+    }
+}
+
+/// How many bytes two texts have in common at their starts and at their ends.
+pub(crate) fn same_ends(a: &[u8], b: &[u8]) -> (usize, usize) {
+    const STEP: usize = 1 << 12;
+    let most = a.len().min(b.len());
+    let mut before = 0;
+    while before + STEP <= most && a[before..before + STEP] == b[before..before + STEP] {
+        before += STEP;
+    }
+    before += a[before..].iter().zip(&b[before..]).take_while(|(a, b)| a == b).count();
+    let most = most - before;
+    let mut behind = 0;
+    while behind + STEP <= most && a[a.len() - behind - STEP..a.len() - behind] == b[b.len() - behind - STEP..b.len() - behind] {
+        behind += STEP;
+    }
+    let (a, b) = (a[..a.len() - behind].iter().rev(), b[..b.len() - behind].iter().rev());
+    behind += a.zip(b).take(most - behind).take_while(|(a, b)| a == b).count();
+    (before, behind)
 }
 
 struct Lexer<'s> {
     file: FileId,
     source: &'s str,
     inner: logos::Lexer<'s, Tok>,
+    tokens: Vec<Token>,
+    /// What else was found.
     out: Lexed,
+    /// What has not been lexed again so far.
+    earlier: Option<Earlier<'s>>,
     /// Where the last quotation mark of the text is, until a string turns out to have no end.
     last_quote: Option<usize>,
 }
 
 impl Lexer<'_> {
+    /// Takes the tokens of the lines before the first change. No token but one that a line break is in, or that reports a problem,
+    /// depends on what follows its line.
+    fn begin(&mut self) {
+        let Some(Earlier { lexed, first_line, .. }) = self.earlier else { return };
+        let tokens = &lexed.tokens[..lexed.tokens.partition_point(|token| token.start < first_line)];
+        let comments = &lexed.comments[..lexed.comments.partition_point(|comment| comment.start < first_line)];
+        let ends = [tokens.last().map_or(0, |last| last.end), comments.last().map_or(0, |last| last.end)];
+        if ends.iter().all(|end| *end <= first_line) {
+            self.tokens.extend_from_slice(tokens);
+            self.out.comments.extend_from_slice(comments);
+            self.inner.bump(first_line as usize);
+        }
+    }
+
+    /// Takes the earlier tokens behind the last one, if that is a `;` behind all changes: what is read next depends on the text from
+    /// there on, and on no token before the one that the `;` follows.
+    fn rejoin(&mut self) -> bool {
+        let Some(Earlier { lexed, behind, by, .. }) = self.earlier else { return false };
+        let [.., before, last] = self.tokens[..] else { return false };
+        if last.tok != Tok::Semi || last.start < behind || self.out.cut.is_some() {
+            return false;
+        }
+        let then = last.start.wrapping_sub(by);
+        let at = lexed.tokens.partition_point(|token| token.start < then);
+        let is_same = lexed.tokens.get(at).is_some_and(|token| (token.tok, token.start) == (Tok::Semi, then));
+        if !is_same || at == 0 || lexed.tokens[at - 1].tok != before.tok {
+            return false;
+        }
+        let moved = |place: u32| place.wrapping_add(by);
+        let tokens = lexed.tokens[at + 1..].iter();
+        self.tokens.extend(tokens.map(|token| Token { start: moved(token.start), end: moved(token.end), ..*token }));
+        let comments = lexed.comments[lexed.comments.partition_point(|comment| comment.start < then)..].iter();
+        self.out.comments.extend(comments.map(|comment| Span {
+            start: moved(comment.start),
+            end: moved(comment.end),
+            ..*comment
+        }));
+        true
+    }
+
     fn run(&mut self) {
         while let Some(found) = self.inner.next() {
             match found {
@@ -64,7 +175,7 @@ impl Lexer<'_> {
                 Ok(Tok::Str) => self.string(),
                 Ok(Tok::Meta) => self.meta(),
                 Ok(Tok::Version) => self.section(),
-                Ok(Tok::Ident) if self.out.tokens.is_empty() && self.inner.slice() == "v0" && self.rest().starts_with(b".0.") => {
+                Ok(Tok::Ident) if self.tokens.is_empty() && self.inner.slice() == "v0" && self.rest().starts_with(b".0.") => {
                     self.old_header();
                 }
                 Ok(Tok::Ident) if self.inner.slice() == "METADATA" => self.old_metadata(),
@@ -74,7 +185,10 @@ impl Lexer<'_> {
                 Ok(tok @ (Tok::Le | Tok::Ge | Tok::EqEq | Tok::NotEq)) => self.two_char_operator(tok),
                 Ok(tok) => self.push(tok),
             }
-            if self.out.tokens.len() > MAX_TOKENS {
+            if self.rejoin() {
+                return;
+            }
+            if self.tokens.len() > MAX_TOKENS {
                 let span = self.span();
                 return self.report(errors::too_many_tokens(span, MAX_TOKENS));
             }
@@ -99,7 +213,7 @@ impl Lexer<'_> {
     }
 
     fn push_at(&mut self, tok: Tok, start: usize, end: usize) {
-        self.out.tokens.push(Token { tok, start: start as u32, end: end as u32 });
+        self.tokens.push(Token { tok, start: start as u32, end: end as u32 });
     }
 
     fn span(&self) -> Span {
@@ -132,8 +246,8 @@ impl Lexer<'_> {
             self.report(errors::hash_comment(sign));
             return self.line_comment();
         }
-        let joins = self.out.tokens.last().is_some_and(|last| last.tok == Tok::Bad && last.end as usize == span.start);
-        match self.out.tokens.last_mut() {
+        let joins = self.tokens.last().is_some_and(|last| last.tok == Tok::Bad && last.end as usize == span.start);
+        match self.tokens.last_mut() {
             Some(last) if joins => {
                 last.end = span.end as u32;
                 let place = last.span(self.file);
@@ -170,7 +284,7 @@ impl Lexer<'_> {
     /// Reports the number just pushed if it is none; it stays in the token list, so parsing goes on.
     fn check_number(&mut self, tok: Tok) {
         let text = self.inner.slice();
-        let before = &self.out.tokens[..self.out.tokens.len() - 1];
+        let before = &self.tokens[..self.tokens.len() - 1];
         let problem = match tok {
             Tok::Int => parse_int(text).err(),
             _ if is_attr(before) => parse_float_attr(text).err(),
@@ -277,7 +391,7 @@ impl Lexer<'_> {
         } else {
             self.report(errors::unknown_section(place, name));
             // Misspelt, it is still the header.
-            if self.out.tokens.is_empty() && errors::meant_section(name) == Some("version") {
+            if self.tokens.is_empty() && errors::meant_section(name) == Some("version") {
                 self.push(Tok::Version);
             }
         }

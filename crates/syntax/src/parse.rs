@@ -3,7 +3,7 @@
 //! The lexer runs first, then `brackets.rs` if brackets do not match, then the grammar. After a syntax error `recover.rs` patches
 //! the tokens and the grammar runs again. Nothing recurses: the grammar's stack is a vector, the tree is flat.
 
-use super::again::{self, Known, Mark, Parsed};
+use super::again::{self, Known, Marks, Parsed, Tokens};
 use super::ast::Ast;
 use super::brackets::{self, Balance, MAX_DEPTH};
 use super::build::Builder;
@@ -68,8 +68,8 @@ pub fn parse_again(
 
 /// What is left of a parse besides the tree, as in [`Parsed`].
 struct Left {
-    marks: Vec<Mark>,
-    tokens: Vec<Token>,
+    marks: Marks,
+    tokens: Tokens,
     doubtful: Vec<(u32, u32)>,
     symbol: Tok,
 }
@@ -87,24 +87,29 @@ fn read(
         return (Ast::new(source), vec![report], None);
     }
     let old_forms = dialect::modernise(file, &source, &mut lexed, dialect);
-    let earlier = earlier.filter(|_| old_forms.is_empty() && lexed.typed_numbers.is_empty());
-    let typed_numbers = std::mem::take(&mut lexed.typed_numbers);
-    let version = (lexed.tokens.first().map(|t| t.tok) == Some(Tok::Version)).then(|| lexed.tokens.remove(0).span(file));
-    let metadata = lexed.tokens.pop_if(|token| token.tok == Tok::Metadata).map(|token| metadata_text(token, file, &source));
-    let mut problems = Problems { shown: std::mem::take(&mut lexed.diagnostics), n_dropped: lexed.n_dropped };
+    let Lexed { tokens, typed_numbers, diagnostics, n_dropped, cut, .. } = lexed;
+    let earlier = earlier.filter(|_| old_forms.is_empty() && typed_numbers.is_empty());
+    let mut tokens = Tokens::all(tokens);
+    let version = tokens.first().copied().filter(|token| token.tok == Tok::Version).map(|token| token.span(file));
+    tokens.leave_out(usize::from(version.is_some()), 0);
+    let metadata = tokens.last().copied().filter(|token| token.tok == Tok::Metadata);
+    tokens.leave_out(0, usize::from(metadata.is_some()));
+    let metadata = metadata.map(|token| metadata_text(token, file, &source));
+    let mut problems = Problems { shown: diagnostics, n_dropped };
     let mut left = None;
-    let mut ast = match start_symbol(&lexed.tokens, version) {
+    let mut ast = match start_symbol(&tokens, version) {
         Some(symbol) => {
             if symbol == Tok::Module && version.is_none() {
-                problems.shown.push(errors::missing_version(start, lexed.tokens[0].span(file)));
+                problems.shown.push(errors::missing_version(start, tokens[0].span(file)));
             }
-            match brackets::balance(&lexed.tokens) {
+            match brackets::balance(&tokens) {
                 Balance::TooDeep(at) => {
-                    problems.shown.push(errors::nesting_too_deep(lexed.tokens[at].span(file), MAX_DEPTH));
+                    problems.shown.push(errors::nesting_too_deep(tokens[at].span(file), MAX_DEPTH));
                     Ast::new(source)
                 }
                 balance => {
-                    let (ast, rest) = Parser { file, source, symbol }.parse(lexed, balance, &mut problems, earlier);
+                    let parser = Parser { file, source, symbol };
+                    let (ast, rest) = parser.parse(tokens, cut, balance, &mut problems, earlier);
                     left = rest;
                     ast
                 }
@@ -190,26 +195,27 @@ struct Input<'a> {
 impl Parser {
     fn parse(
         &self,
-        mut lexed: Lexed,
+        mut tokens: Tokens,
+        cut: Option<u32>,
         balance: Balance,
         problems: &mut Problems,
         earlier: Option<&Parsed>,
     ) -> (Ast, Option<Left>) {
         let mut touched = vec![];
         if balance == Balance::Unmatched {
-            let mut mended = brackets::mend(self.file, &self.source, &lexed.tokens, lexed.cut);
+            let mut mended = brackets::mend(self.file, &self.source, &tokens, cut);
             problems.shown.append(&mut mended.reports);
             if mended.given_up {
                 return (Ast::new(self.source.clone()), None);
             }
             touched = mended.places;
-            lexed.tokens = mended.tokens;
+            tokens = Tokens::all(mended.tokens.into());
         }
-        touched.extend(lexed.cut);
+        touched.extend(cut);
         touched.sort_unstable();
         let n_shown = problems.shown.len();
-        let all = Input { tokens: &lexed.tokens, full: &lexed.tokens, known: None, cut: lexed.cut, touched: &touched };
-        let short = earlier.and_then(|earlier| again::shorten(earlier, &self.source, &lexed.tokens, self.symbol));
+        let all = Input { tokens: &tokens, full: &tokens, known: None, cut, touched: &touched };
+        let short = earlier.and_then(|earlier| again::shorten(earlier, &self.source, &tokens, self.symbol));
         let of_short =
             short.and_then(|short| self.read(&Input { tokens: &short.tokens, known: Some(&short.known), ..all }, problems));
         let read = of_short.or_else(|| {
@@ -218,7 +224,7 @@ impl Parser {
         });
         let Some((builder, mut doubtful)) = read else { return (Ast::new(self.source.clone()), None) };
         doubtful.extend(touched.iter().map(|&place| (place, place)));
-        (builder.ast, Some(Left { marks: builder.marks, tokens: lexed.tokens, doubtful, symbol: self.symbol }))
+        (builder.ast, Some(Left { marks: builder.marks, tokens, doubtful, symbol: self.symbol }))
     }
 
     /// The tree, and the places that were patched. `None` only for a part of a text, if it takes all to know how to patch it.
@@ -261,7 +267,8 @@ impl Parser {
             {
                 problems.shown.push(report(&failure));
             }
-            let Err(next) = self.run(&mut self.builder(input), input.tokens, &recovery.patches_and_skips()) else {
+            // Whether it can be read does not depend on what is known.
+            let Err(next) = self.run(&mut empty(), input.tokens, &recovery.patches_and_skips()) else {
                 let mut builder = self.builder(input);
                 let patches = recovery.patches();
                 let read = self.run(&mut builder, input.tokens, &patches);

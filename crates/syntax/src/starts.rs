@@ -31,7 +31,7 @@ pub(super) const STARTS: TokSet = TokSet::of(&[
 pub(super) fn begins_def(tokens: &[Token], at: usize) -> bool {
     let after_extern = at > 0 && tokens[at - 1].tok == Tok::Extern;
     match tokens[at].tok {
-        Tok::Def | Tok::Extern => true,
+        Tok::Def | Tok::Extern | Tok::KnownDefs => true,
         Tok::Type => !after_extern,
         _ => false,
     }

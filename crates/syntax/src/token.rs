@@ -142,6 +142,8 @@ pub enum Tok {
     Hole,
     /// Put by the parser in place of statements that it knows (`again.rs`).
     Known,
+    /// The same in place of definitions.
+    KnownDefs,
     /// The first token of the grammar, chosen by the parser: a module follows.
     Module,
     /// The first token of the grammar, chosen by the parser: an expression follows.
@@ -170,7 +172,8 @@ pub const TERMINALS: &[(Tok, &str, &str)] = &[
     (Tok::Str, "STR", "a string"), (Tok::Meta, "META", "a meta reference"),
     (Tok::Version, "VERSION", "a version section"), (Tok::Metadata, "METADATA", "a metadata section"),
     (Tok::Caret, "\"^\"", "`^`"), (Tok::Bad, "BAD", "an unknown character"), (Tok::Hole, "HOLE", "a hole"),
-    (Tok::Known, "KNOWN", "statements"), (Tok::Module, "MODULE", "a module"), (Tok::Expr, "EXPR", "an expression"),
+    (Tok::Known, "KNOWN", "statements"), (Tok::KnownDefs, "KNOWN_DEFS", "definitions"),
+    (Tok::Module, "MODULE", "a module"), (Tok::Expr, "EXPR", "an expression"),
 ];
 
 /// The words for a kind of token in messages.
@@ -226,8 +229,17 @@ impl TokSet {
 
     /// The set of terminals with these names, as the generated parser lists them, without those that no author can write.
     pub(crate) fn from_names(names: &[String]) -> TokSet {
-        const UNWRITTEN: TokSet =
-            TokSet::of(&[Tok::Caret, Tok::Bad, Tok::Hole, Tok::Known, Tok::Module, Tok::Expr, Tok::Version, Tok::Metadata]);
+        const UNWRITTEN: TokSet = TokSet::of(&[
+            Tok::Caret,
+            Tok::Bad,
+            Tok::Hole,
+            Tok::Known,
+            Tok::KnownDefs,
+            Tok::Module,
+            Tok::Expr,
+            Tok::Version,
+            Tok::Metadata,
+        ]);
         let found = TERMINALS.iter().filter(|(_, name, _)| names.iter().any(|expected| expected == name));
         TokSet(found.fold(0, |bits, (tok, ..)| bits | 1 << *tok as u8)).without(UNWRITTEN)
     }

@@ -63,7 +63,7 @@ pub(super) fn programs(folder: &std::path::Path) -> Vec<Program> {
             return None;
         }
         let mut classes = vec![Class::None; text.len()];
-        for token in &lexed.tokens {
+        for token in lexed.tokens.iter() {
             classes[token.start as usize..token.end as usize].fill(of(token.tok));
         }
         for comment in &lexed.comments {
