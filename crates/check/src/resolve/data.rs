@@ -108,7 +108,7 @@ impl<'a> Resolver<'a> {
 
     pub(super) fn end_match(&mut self, expr: ast::ExprId) {
         let ast::ExprKind::Match { clauses, total, scrutinee: _ } = self.ast.exprs[expr].kind else { return };
-        let bodies = self.pop_n(clauses.len());
+        let bodies = self.results.split_off(self.results.len() - clauses.len());
         let pats = self.pats.split_off(self.pats.len() - clauses.len());
         let scrutinee = self.pop().expr;
         let clauses: Vec<ir::Clause> =

@@ -186,13 +186,13 @@ impl<'a> Resolver<'a> {
                     }
                     let target = self.new_func(ast.funcs[*func].span);
                     let id = self.module.globals.push(Global { name: text.into(), func: target, span: *name });
-                    self.mention(*name, Meaning::Global(id));
                     self.globals.insert(text, id);
-                    bodies.push((*func, target));
+                    bodies.push((*func, target, (*name, id)));
                 }
             }
         }
-        for (func, target) in bodies {
+        for (func, target, (name, global)) in bodies {
+            self.mention(name, Meaning::Global(global));
             self.graph.next_function();
             self.first_var = self.module.vars.next_id();
             self.begin_forward(ast.funcs[func].span);
@@ -280,8 +280,12 @@ impl<'a> Resolver<'a> {
         self.results.pop().expect("every step leaves one result")
     }
 
-    fn pop_n(&mut self, n: usize) -> Vec<Operand> {
-        self.results.split_off(self.results.len() - n)
+    /// Takes the last results as operands.
+    fn pop_n(&mut self, n: usize) -> ir::Operands {
+        let start = self.results.len() - n;
+        let operands = self.module.operands(&self.results[start..]);
+        self.results.truncate(start);
+        operands
     }
 
     fn push(&mut self, expr: ir::ExprId, span: Span) {
@@ -303,7 +307,6 @@ impl<'a> Resolver<'a> {
             Step::Tuple(expr) => {
                 let ast::ExprKind::Tuple(fields) = self.ast.exprs[expr].kind else { return };
                 let fields = self.pop_n(fields.len());
-                let fields = self.module.operands(&fields);
                 self.push_new(self.ast.exprs[expr].span, ExprKind::Tuple(fields));
             }
             Step::Proj(expr) => self.proj(expr),
@@ -441,7 +444,6 @@ impl<'a> Resolver<'a> {
         let (args, object) = self.split_args(args);
         let args = self.pop_n(args.len());
         let callee = self.pop();
-        let args = self.module.operands(&args);
         let attrs = match self.module.exprs[callee.expr].kind {
             ExprKind::Error => None,
             // Without its attributes the call has no type; what is wrong has been said. Its arguments are still counted.
@@ -478,8 +480,7 @@ impl<'a> Resolver<'a> {
 
     fn binary(&mut self, expr: ast::ExprId) {
         let ast::ExprKind::Binary { op, op_span, .. } = self.ast.exprs[expr].kind else { return };
-        let operands = self.pop_n(2);
-        let args = self.module.operands(&operands);
+        let args = self.pop_n(2);
         let name = op.operator().0;
         let callee = match self.ops.find(name) {
             Some(op) => {
