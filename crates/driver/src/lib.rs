@@ -40,7 +40,7 @@ pub mod viz;
 pub use package::left_open;
 use relayc_base::diag::{self, Code, Diagnostic, codes};
 use relayc_base::{FileId, Sources};
-use relayc_check::infer::{self, DimOrigins};
+use relayc_check::infer::{self, Clean, DimOrigins};
 use relayc_check::resolve::{self, Mention};
 use relayc_exchange::{Kind, graph_json};
 use relayc_ir::Module;
@@ -188,27 +188,28 @@ pub struct Analysis {
     pub origins: DimOrigins,
     /// How many functions were inferred; the others have the types of an earlier form of the text.
     pub n_inferred: usize,
+    clean: Clean,
+    /// Of this form of the text, or of the last one that was understood.
+    parsed: Option<Arc<Parsed>>,
+    /// The last form of the text whose tokens are whole, and they.
+    whole: Option<(Arc<str>, Lexed)>,
 }
 
 /// Checks a text as [`Phase::Lint`] does, and keeps what was found on the way.
 pub fn analyse(name: &str, text: &str, how: &ReadOptions) -> Analysis {
-    analyse_again(name, text, how, None).0
+    analyse_again(name, text.into(), how, None)
 }
 
-/// What an analysis leaves for that of the next form of its text.
-pub struct Earlier {
-    parsed: Option<Arc<Parsed>>,
-    inferred: infer::Earlier,
-}
-
-/// As [`analyse`], with what is left of an earlier form of the text: what has not changed is not found again. The result does not depend
+/// As [`analyse`], with the analysis of an earlier form of the text: what has not changed is not found again. The result does not depend
 /// on it.
-pub fn analyse_again(name: &str, text: &str, how: &ReadOptions, earlier: Option<&Earlier>) -> (Analysis, Earlier) {
+pub fn analyse_again(name: &str, text: Arc<str>, how: &ReadOptions, earlier: Option<&Analysis>) -> Analysis {
     let mut sources = Sources::new();
-    let file = sources.add(name, text);
+    let file = sources.add(name, text.clone());
+    let whole = earlier.and_then(|earlier| earlier.whole.as_ref());
+    let lexed = lexer::lex_again(file, &text, whole.map(|(text, lexed)| (&**text, lexed)));
+    let whole = if lexed.has_no_problem() { Some((text.clone(), lexed.clone())) } else { whole.cloned() };
     let known = earlier.and_then(|earlier| earlier.parsed.clone());
-    let lexed = lexer::lex(file, text);
-    let (ast, diagnostics, parsed) = syntax::parse_again(file, text.into(), how.dialect, lexed.clone(), known.as_deref());
+    let (ast, diagnostics, parsed) = syntax::parse_again(file, text, how.dialect, lexed.clone(), known.as_deref());
     // While a text is broken, the last form that was understood stays the one to start from.
     let parsed = match (parsed, known) {
         (Some(parsed), Some(known)) if parsed.is_poorer_than(&known) => Some(known),
@@ -218,14 +219,18 @@ pub fn analyse_again(name: &str, text: &str, how: &ReadOptions, earlier: Option<
     let (module, found, mentions) = resolve::resolve_with_mentions(&ast, ops::table());
     let packed = bind::Packed::default();
     let mut program = Program { sources, module, diagnostics, timings: Timings::default(), packed };
-    let (mut inferred, mut n_inferred) = (infer::Earlier::default(), 0);
+    let (mut origins, mut clean, mut n_inferred) = (DimOrigins::default(), Clean::default(), 0);
     finish(&mut program, (file, &ast), found, Phase::Lint, how, |module, text| {
-        let found = infer::infer_again(module, ops::table(), text, earlier.map(|earlier| &earlier.inferred));
-        (inferred, n_inferred) = (found.earlier, found.n_inferred);
+        let earlier = earlier.map(|earlier| infer::Earlier {
+            module: &earlier.program.module,
+            origins: &earlier.origins,
+            clean: &earlier.clean,
+        });
+        let found = infer::infer_again(module, ops::table(), text, earlier);
+        (origins, clean, n_inferred) = (found.origins, found.clean, found.n_inferred);
         found.diagnostics
     });
-    let origins = inferred.origins().clone();
-    (Analysis { program, lexed, ast, mentions, origins, n_inferred }, Earlier { parsed, inferred })
+    Analysis { program, lexed, ast, mentions, origins, n_inferred, clean, parsed, whole }
 }
 
 /// The steps after names were resolved, with what that reported.
@@ -360,8 +365,8 @@ mod tests {
         text
     }
 
-    fn again(text: &str, earlier: Option<&Earlier>) -> (Analysis, Earlier) {
-        analyse_again("test", text, &ReadOptions::of(Dialect::Today), earlier)
+    fn again(text: &str, earlier: Option<&Analysis>) -> Analysis {
+        analyse_again("test", text.into(), &ReadOptions::of(Dialect::Today), earlier)
     }
 
     /// All that inference found, as text.
@@ -380,13 +385,13 @@ mod tests {
     #[test]
     fn a_change_infers_its_function_and_those_whose_callees_changed() {
         let text = functions(100);
-        let (first, earlier) = again(&text, None);
-        assert_eq!((first.n_inferred, first.program.diagnostics.len()), (100, 0));
+        let earlier = again(&text, None);
+        assert_eq!((earlier.n_inferred, earlier.program.diagnostics.len()), (100, 0));
         let inferred = |from: &str, to: &str| {
             let changed = text.replacen(from, to, 1);
             assert_ne!(changed, text);
-            let (now, _) = again(&changed, Some(&earlier));
-            assert!(found(&now) == found(&again(&changed, None).0), "`{to}`");
+            let now = again(&changed, Some(&earlier));
+            assert!(found(&now) == found(&again(&changed, None)), "`{to}`");
             now.n_inferred
         };
         assert_eq!(inferred("def @f0", "// Above all of them.\ndef @f0"), 0);

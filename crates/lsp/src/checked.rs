@@ -4,12 +4,13 @@ use crate::text::Text;
 use relayc_base::{FileId, Span};
 use relayc_check::infer;
 use relayc_check::resolve::{Meaning, Mention};
-use relayc_driver::{Analysis, Earlier, ReadOptions, analyse_again};
+use relayc_driver::{Analysis, ReadOptions, analyse_again};
 use relayc_ir::types::Ty;
 use relayc_ir::{ExprId, Func, FuncId, Module};
 use relayc_ops::OpDef;
 use relayc_syntax::ast::Ast;
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::cell::OnceCell;
 use std::hash::BuildHasher;
 
 /// One form of a text, checked.
@@ -17,39 +18,36 @@ pub(crate) struct Checked {
     pub(crate) revision: u64,
     pub(crate) text: Text,
     pub(crate) analysis: Analysis,
-    /// A number of the text, equal for equal texts: clients that are JavaScript keep no more bits.
-    pub(crate) hash: u32,
+    hash: OnceCell<u32>,
     /// The first mention of each variable, constructor and type parameter.
-    firsts: FxHashMap<Meaning, Span>,
+    firsts: OnceCell<FxHashMap<Meaning, Span>>,
     /// The functions of the module by the places of what they were read from.
-    funcs: FxHashMap<Span, FuncId>,
+    funcs: OnceCell<FxHashMap<Span, FuncId>>,
     /// The expressions at each place; several where one stands for another, as a call without parentheses.
-    exprs: FxHashMap<(u32, u32), ExprId>,
+    exprs: OnceCell<FxHashMap<(u32, u32), ExprId>>,
     /// What [`Checked::may_hold`] has found.
     held: FxHashMap<(&'static str, Vec<Option<Ty>>), bool>,
 }
 
 impl Checked {
-    /// Checks a text, with what is left of an earlier form; the second is left for the next.
-    pub(crate) fn new(name: &str, revision: u64, text: Text, how: &ReadOptions, earlier: Option<&Earlier>) -> (Checked, Earlier) {
-        let (analysis, left) = analyse_again(name, &text.text, how, earlier);
-        let n_exprs = analysis.program.module.exprs.len();
-        let mut exprs = FxHashMap::with_capacity_and_hasher(n_exprs, FxBuildHasher);
-        for (id, expr) in analysis.program.module.exprs.iter_ids() {
-            if !expr.span.is_none() {
-                // The last one made of a place is the outermost: the value of a constructor without inputs, not its callee.
-                exprs.insert((expr.span.start, expr.span.end), id);
-            }
+    /// Checks a text; what has not changed since an earlier form of it is not found again.
+    pub(crate) fn new(name: &str, revision: u64, text: Text, how: &ReadOptions, earlier: Option<&Checked>) -> Checked {
+        let analysis = analyse_again(name, text.text.clone(), how, earlier.map(|earlier| &earlier.analysis));
+        Checked {
+            revision,
+            text,
+            analysis,
+            hash: OnceCell::new(),
+            firsts: OnceCell::new(),
+            funcs: OnceCell::new(),
+            exprs: OnceCell::new(),
+            held: FxHashMap::default(),
         }
-        let mut firsts = FxHashMap::default();
-        let needs_first =
-            |mention: &&Mention| matches!(mention.meaning, Meaning::Local(_) | Meaning::Ctor(_) | Meaning::TypeParam(_));
-        for mention in analysis.mentions.iter().filter(needs_first) {
-            firsts.entry(mention.meaning).or_insert(mention.span);
-        }
-        let funcs = analysis.program.module.funcs.iter_ids().map(|(id, func)| (func.span, id)).collect();
-        let hash = FxBuildHasher.hash_one(&*text.text) as u32;
-        (Checked { revision, text, analysis, hash, firsts, funcs, exprs, held: FxHashMap::default() }, left)
+    }
+
+    /// A number of the text, equal for equal texts: clients that are JavaScript keep no more bits.
+    pub(crate) fn hash(&self) -> u32 {
+        *self.hash.get_or_init(|| FxBuildHasher.hash_one(&*self.text.text) as u32)
     }
 
     pub(crate) fn module(&self) -> &Module {
@@ -66,12 +64,23 @@ impl Checked {
 
     /// The expression at exactly a place.
     pub(crate) fn expr_at(&self, span: Span) -> Option<ExprId> {
-        self.exprs.get(&(span.start, span.end)).copied()
+        let exprs = self.exprs.get_or_init(|| {
+            let mut exprs = FxHashMap::with_capacity_and_hasher(self.module().exprs.len(), FxBuildHasher);
+            for (id, expr) in self.module().exprs.iter_ids() {
+                if !expr.span.is_none() {
+                    // The last one made of a place is the outermost: the value of a constructor without inputs, not its callee.
+                    exprs.insert((expr.span.start, expr.span.end), id);
+                }
+            }
+            exprs
+        });
+        exprs.get(&(span.start, span.end)).copied()
     }
 
     /// The function that a part of the text is.
     pub(crate) fn func_at(&self, span: Span) -> Option<&Func> {
-        self.funcs.get(&span).map(|&func| &self.module().funcs[func])
+        let funcs = self.funcs.get_or_init(|| self.module().funcs.iter_ids().map(|(id, func)| (func.span, id)).collect());
+        funcs.get(&span).map(|&func| &self.module().funcs[func])
     }
 
     /// The name at a place; one that ends there if none begins or goes on there.
@@ -102,9 +111,22 @@ impl Checked {
             Meaning::Global(global) => Some(module.globals[global].span),
             Meaning::Type(adt) => Some(module.adts[adt].span),
             // The first mention is the binder: of a parameter or a constructor the IR keeps the place of the whole.
-            Meaning::Local(_) | Meaning::Ctor(_) | Meaning::TypeParam(_) => self.firsts.get(&meaning).copied(),
+            Meaning::Local(_) | Meaning::Ctor(_) | Meaning::TypeParam(_) => self.first(meaning),
             Meaning::Operator(_) | Meaning::Size(_) => None,
         }
+    }
+
+    fn first(&self, meaning: Meaning) -> Option<Span> {
+        let firsts = self.firsts.get_or_init(|| {
+            let mut firsts = FxHashMap::default();
+            for mention in &self.analysis.mentions {
+                if let Meaning::Local(_) | Meaning::Ctor(_) | Meaning::TypeParam(_) = mention.meaning {
+                    firsts.entry(mention.meaning).or_insert(mention.span);
+                }
+            }
+            firsts
+        });
+        firsts.get(&meaning).copied()
     }
 
     /// The type of what a name means, if it has one.

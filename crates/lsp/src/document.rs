@@ -16,8 +16,8 @@ pub(crate) struct Document {
     pub(crate) revision: u64,
     pub(crate) text: Text,
     pub(crate) rules: Arc<Rules>,
-    /// The last check that ended; of the newest text if its revision is the document's.
-    pub(crate) checked: Option<Checked>,
+    /// The last check that ended. While another goes on that starts from it, there is none.
+    pub(crate) checked: Option<Box<Checked>>,
     /// The last answer with all of its semantic tokens.
     pub(crate) shown_tokens: Option<SemanticTokens>,
     /// Requests about the newest text, in the order they came.

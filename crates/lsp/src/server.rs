@@ -28,7 +28,6 @@ use lsp_types::{
     DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams, ExecuteCommandParams, InitializeParams, LogMessageParams,
     LogTraceParams, MessageType, NumberOrString, PublishDiagnosticsParams, SetTraceParams, TraceValue, Uri,
 };
-use relayc_driver::Earlier;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use std::cell::Cell;
@@ -52,6 +51,8 @@ struct Job {
     revision: u64,
     text: Text,
     rules: Arc<Rules>,
+    /// An earlier form of it, by the same rules.
+    earlier: Option<Box<Checked>>,
 }
 
 /// A check that ended; no result if it panicked.
@@ -89,6 +90,7 @@ impl Progress {
 struct Server {
     sender: Sender<Message>,
     checks: Sender<Job>,
+    done: Receiver<Done>,
     /// Commands that are carried out.
     jobs: Jobs,
     phase: Phase,
@@ -111,7 +113,7 @@ struct Server {
 pub fn serve_over(connection: Connection) -> bool {
     let Connection { sender, receiver } = connection;
     let (checks, todo) = unbounded::<Job>();
-    let (finished, done) = unbounded::<Done>();
+    let (finished, done) = unbounded();
     let worker = std::thread::Builder::new().name("check".to_owned());
     if worker.spawn(move || check_texts(&todo, &finished)).is_err() {
         return false;
@@ -121,6 +123,7 @@ pub fn serve_over(connection: Connection) -> bool {
     let mut server = Server {
         sender,
         checks,
+        done,
         jobs,
         phase: Phase::Fresh,
         client,
@@ -141,7 +144,7 @@ pub fn serve_over(connection: Connection) -> bool {
                 Ok(message) => server.message(message),
                 Err(_) => break,
             },
-            recv(done) -> done => {
+            recv(server.done) -> done => {
                 if let Ok(done) = done {
                     server.checked(done);
                 }
@@ -156,34 +159,40 @@ pub fn serve_over(connection: Connection) -> bool {
     server.phase == Phase::Down
 }
 
-/// Checks texts one after another; of several forms of one text the newest only.
+/// Checks texts one after another; of several forms of one text the newest only. What was checked before goes here: there is much of it.
 fn check_texts(todo: &Receiver<Job>, finished: &Sender<Done>) {
-    // Of the text that was checked last, and the rules by which: one is edited at a time.
-    let mut earlier: Option<(Uri, Arc<Rules>, Earlier)> = None;
     while let Ok(first) = todo.recv() {
         let mut jobs = vec![first];
         jobs.extend(todo.try_iter());
         while !jobs.is_empty() {
-            let job = jobs.remove(0);
-            if jobs.iter().any(|later| later.uri == job.uri) {
+            let Job { uri, revision, text, rules, mut earlier } = jobs.remove(0);
+            let later = |jobs: &mut [Job]| jobs.iter_mut().position(|later| later.uri == uri);
+            if let Some(at) = later(&mut jobs) {
+                hand_on(&mut jobs[at], earlier, &rules);
                 continue;
             }
-            let Job { uri, revision, text, rules } = job;
             let name = requests::name(&uri);
-            let is_same = |(of, by, _): &(Uri, Arc<Rules>, Earlier)| *of == uri && Arc::ptr_eq(by, &rules);
-            let known = earlier.take().filter(is_same).map(|(_, _, earlier)| earlier);
             let begun = Instant::now();
-            let check = || Checked::new(&name, revision, text, &rules.how, known.as_ref());
-            let result = catch_unwind(AssertUnwindSafe(check)).map_err(|panic| panic_text(&*panic));
-            let result = result.map(|(checked, left)| {
-                earlier = Some((uri.clone(), rules.clone(), left));
-                Box::new(checked)
-            });
-            if finished.send(Done { uri, revision, time: begun.elapsed(), result }).is_err() {
-                return;
-            }
+            let check = || Checked::new(&name, revision, text, &rules.how, earlier.as_deref());
+            let result = catch_unwind(AssertUnwindSafe(check)).map(Box::new).map_err(|panic| panic_text(&*panic));
             jobs.extend(todo.try_iter());
+            match (later(&mut jobs), result) {
+                (Some(at), Ok(checked)) => hand_on(&mut jobs[at], Some(checked), &rules),
+                (_, result) => {
+                    if finished.send(Done { uri, revision, time: begun.elapsed(), result }).is_err() {
+                        return;
+                    }
+                }
+            }
+            drop(earlier.take());
         }
+    }
+}
+
+/// Has a job start from an earlier form of its text, if that was checked by the same rules.
+fn hand_on(job: &mut Job, earlier: Option<Box<Checked>>, rules: &Arc<Rules>) {
+    if Arc::ptr_eq(&job.rules, rules) && job.earlier.is_none() {
+        job.earlier = earlier;
     }
 }
 
@@ -441,6 +450,10 @@ impl Server {
     }
 
     fn change(&mut self, params: &lsp_types::DidChangeTextDocumentParams) {
+        // What has been checked by now is where the next check starts.
+        while let Ok(done) = self.done.try_recv() {
+            self.checked(done);
+        }
         let uri = &params.text_document.uri;
         let Some(document) = self.documents.get_mut(uri) else { return };
         document.text = document.text.changed(&params.content_changes);
@@ -496,8 +509,8 @@ impl Server {
         let Some(document) = self.documents.get_mut(uri) else { return };
         self.revisions += 1;
         document.revision = self.revisions;
-        let (text, rules) = (document.text.clone(), document.rules.clone());
-        let _ = self.checks.send(Job { uri: uri.clone(), revision: document.revision, text, rules });
+        let (text, rules, earlier) = (document.text.clone(), document.rules.clone(), document.checked.take());
+        let _ = self.checks.send(Job { uri: uri.clone(), revision: document.revision, text, rules, earlier });
         if let (Progress::None, true) = (&self.progress, self.client.progress) {
             self.progress = Progress::Soon(after(SLOW));
         }
@@ -515,6 +528,7 @@ impl Server {
             let rules = self.workspace.rules(&uri, &self.settings, &self.client);
             if let Some(document) = self.documents.get_mut(&uri) {
                 document.rules = rules;
+                document.checked = None;
             }
             self.check(&uri);
         }
@@ -580,7 +594,7 @@ impl Server {
         let waiting = std::mem::take(&mut document.waiting);
         match result {
             Ok(checked) => {
-                document.checked = Some(*checked);
+                document.checked = Some(checked);
                 if !self.client.pulls_diagnostics {
                     self.publish_of(&uri);
                 }

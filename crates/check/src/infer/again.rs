@@ -16,19 +16,15 @@ use relayc_ir::types::{Ty, TyData, Types};
 use relayc_ir::{ExprId, ExprKind, FuncId, GlobalId, Module, VarId};
 use rustc_hash::FxHashMap;
 
-/// What inference leaves for the next form of the program.
-#[derive(Clone, Default, Debug)]
-pub struct Earlier {
-    pub(super) module: Module,
-    pub(super) origins: DimOrigins,
-    /// The functions that may keep their types, by name.
-    pub(super) clean: FxHashMap<Box<str>, GlobalId>,
-}
+/// The functions that may keep their types in the next form of the program, by name.
+pub type Clean = FxHashMap<Box<str>, GlobalId>;
 
-impl Earlier {
-    pub fn origins(&self) -> &DimOrigins {
-        &self.origins
-    }
+/// An earlier form of the program, as it was inferred.
+#[derive(Clone, Copy)]
+pub struct Earlier<'a> {
+    pub module: &'a Module,
+    pub origins: &'a DimOrigins,
+    pub clean: &'a Clean,
 }
 
 /// What relations gave in this run, a few calls of each operator.
@@ -103,10 +99,10 @@ impl Infer<'_> {
 
     /// Gives a function the types that it had in an earlier form of the program, if they hold; these are its expressions. Returns whether
     /// they do.
-    pub(super) fn keep(&mut self, earlier: &Earlier, global: GlobalId, exprs: &[ExprId]) -> bool {
+    pub(super) fn keep(&mut self, earlier: Earlier, global: GlobalId, exprs: &[ExprId]) -> bool {
         let Some(&old) = earlier.clean.get(&*self.module.globals[global].name) else { return false };
         let mut same =
-            Same { old: &earlier.module, tys: FxHashMap::default(), exprs: None, vars: None, funcs: None, bound: vec![] };
+            Same { old: earlier.module, tys: FxHashMap::default(), exprs: None, vars: None, funcs: None, bound: vec![] };
         let (old_func, func) = (earlier.module.globals[old].func, self.module.globals[global].func);
         let Some(kept) = same.function(self, (old_func, func), exprs) else { return false };
         for &(expr, ty) in &kept.exprs {

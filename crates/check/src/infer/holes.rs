@@ -1,6 +1,6 @@
 //! Ends inference: reports holes that remain, and writes the types into the module.
 
-use super::{Infer, errors};
+use super::{DimOrigins, Infer, errors};
 use relayc_base::diag::Diagnostic;
 use relayc_ir::types::{HoleId, Ty, TyData, Types};
 use relayc_ir::{Clause, ExprId, ExprKind, Module};
@@ -56,7 +56,7 @@ fn annotate_branches(module: &mut Module, expr: ExprId) {
 
 impl Infer<'_> {
     /// Reports every hole that stays, writes the types into the module.
-    pub(super) fn finish(mut self) -> Vec<Diagnostic> {
+    pub(super) fn finish(mut self) -> (Vec<Diagnostic>, DimOrigins) {
         self.report_holes();
         for expr in self.module.exprs.ids() {
             if let Some(ty) = self.tys[expr] {
@@ -82,7 +82,7 @@ impl Infer<'_> {
             annotate_branches(self.module, expr);
         }
         relayc_base::diag::sort(&mut self.diagnostics);
-        self.diagnostics
+        (self.diagnostics, DimOrigins { decided_by: self.decided_by, let_values: self.let_values })
     }
 
     /// Reports operators used as values: an operator has a type only in a call.

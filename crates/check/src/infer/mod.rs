@@ -14,7 +14,7 @@ mod holes;
 mod origin;
 mod repair;
 
-pub use again::Earlier;
+pub use again::{Clean, Earlier};
 pub use forward::TypeClasses;
 pub use origin::DimOrigins;
 use relayc_base::diag::Diagnostic;
@@ -38,28 +38,27 @@ pub fn infer_text(module: &mut Module, ops: &Table, text: &str) -> Vec<Diagnosti
 /// What an inference found besides the types, for tools that show a program while it is written.
 pub struct Found {
     pub diagnostics: Vec<Diagnostic>,
-    /// What it takes to say where a dimension comes from, and to infer the next form of the program.
-    pub earlier: Earlier,
+    pub origins: DimOrigins,
+    pub clean: Clean,
     /// How many functions of the module were inferred; the others kept their types.
     pub n_inferred: usize,
 }
 
 /// As [`infer_text`], for another form of a program: functions that are the same keep their types, if no signature has changed of what
 /// they mention.
-pub fn infer_again(module: &mut Module, ops: &Table, text: &str, earlier: Option<&Earlier>) -> Found {
+pub fn infer_again(module: &mut Module, ops: &Table, text: &str, earlier: Option<Earlier>) -> Found {
     let mut infer = Infer::new(module, ops, text, false);
     let (clean, n_inferred) = infer.run_after(earlier);
-    let origins = DimOrigins::of(&infer);
-    let diagnostics = infer.finish();
+    let (diagnostics, origins) = infer.finish();
     let name = |global: GlobalId| (module.globals[global].name.clone(), global);
     let clean = clean.into_iter().map(name).collect();
-    Found { diagnostics, earlier: Earlier { module: module.clone(), origins, clean }, n_inferred }
+    Found { diagnostics, origins, clean, n_inferred }
 }
 
 fn run(module: &mut Module, ops: &Table, text: &str, sized: bool) -> Vec<Diagnostic> {
     let mut infer = Infer::new(module, ops, text, sized);
     infer.run();
-    infer.finish()
+    infer.finish().0
 }
 
 /// As [`infer_text`], for a program whose dynamic dimensions became numbers. If the branches of an `if` or a `match` differ in
@@ -168,7 +167,7 @@ impl<'a> Infer<'a> {
 
     /// As [`Infer::run`], with what is known of an earlier form. Returns the functions that may keep their types next time, and how many
     /// were inferred.
-    fn run_after(&mut self, earlier: Option<&Earlier>) -> (Vec<GlobalId>, usize) {
+    fn run_after(&mut self, earlier: Option<Earlier>) -> (Vec<GlobalId>, usize) {
         if let Root::Expr(_) = self.module.root {
             self.run();
             return (vec![], 1);

@@ -27,10 +27,6 @@ pub struct DimOrigins {
 }
 
 impl DimOrigins {
-    pub(super) fn of(infer: &Infer) -> DimOrigins {
-        DimOrigins { decided_by: infer.decided_by.clone(), let_values: infer.let_values.clone() }
-    }
-
     /// The places that decided the first axes of a tensor, in words; `None` where nothing is known. The module is the one that was
     /// inferred; only types are added to it.
     pub fn find(&self, module: &mut Module, ops: &Table, expr: ExprId, n_axes: usize) -> Vec<Option<(Span, String)>> {

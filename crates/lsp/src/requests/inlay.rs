@@ -113,7 +113,7 @@ fn hint(cx: &Cx, at: u32, before: &str, ty: Ty, of: Option<Span>) -> InlayHint {
 
 /// What a client sends back to have a hint completed: which form of the text it is of, and the name whose dimensions it shows.
 fn data(cx: &Cx, of: Option<Span>) -> Option<Value> {
-    Some(json!({ "uri": cx.uri, "text": cx.checked.hash, "name": of.map(|of| of.start) }))
+    Some(json!({ "uri": cx.uri, "text": cx.checked.hash(), "name": of.map(|of| of.start) }))
 }
 
 fn part(value: String) -> InlayHintLabelPart {
@@ -138,7 +138,7 @@ fn brace(cx: &Cx, name: Span, whole: Span, min_lines: u32) -> Option<InlayHint> 
 
 /// Completes a hint with where its dimensions come from.
 pub(super) fn resolve(cx: &mut Cx, mut hint: InlayHint) -> InlayHint {
-    let data = hint.data.as_ref().filter(|data| data.get("text").and_then(Value::as_u64) == Some(cx.checked.hash.into()));
+    let data = hint.data.as_ref().filter(|data| data.get("text").and_then(Value::as_u64) == Some(cx.checked.hash().into()));
     let name = data.and_then(|data| data.get("name")?.as_u64()).and_then(|name| u32::try_from(name).ok());
     let Some(mention) = name.and_then(|name| cx.checked.mention_at(name)) else { return hint };
     let expr = match mention.meaning {

@@ -123,7 +123,7 @@ pub(super) fn actions(cx: &mut Cx, params: CodeActionParams) -> Option<CodeActio
                 actions.push(action(cx, family, &proposal, true));
             } else if !is_asked && cx.client.resolves_edits {
                 let data = json!({
-                    "uri": cx.uri, "text": cx.checked.hash, "family": family.name, "index": index,
+                    "uri": cx.uri, "text": cx.checked.hash(), "family": family.name, "index": index,
                     "start": within.start, "end": within.end,
                 });
                 actions.push(CodeAction { data: Some(data), ..action(cx, family, &proposal, false) });
@@ -137,7 +137,7 @@ pub(super) fn actions(cx: &mut Cx, params: CodeActionParams) -> Option<CodeActio
 pub(super) fn resolve(cx: &mut Cx, shown: CodeAction) -> Result<CodeAction, Refusal> {
     let Some(data) = &shown.data else { return Ok(shown) };
     let number = |key: &str| data.get(key).and_then(Value::as_u64).and_then(|number| u32::try_from(number).ok());
-    if number("text") != Some(cx.checked.hash) {
+    if number("text") != Some(cx.checked.hash()) {
         return Err("the text has changed since".to_owned());
     }
     let name = data.get("family").and_then(Value::as_str);
