@@ -106,11 +106,18 @@ impl<'a> Resolver<'a> {
 
     /// A constructor or an operator, with blanks and comments around its dots removed.
     pub(super) fn name(&mut self, span: Span, is_callee: bool) {
-        let name = name_text(self.ast.text(span));
+        let written = self.ast.text(span);
+        let name = name_text(written);
         if let Some(ctor) = self.find_ctor(&name, span) {
             return self.ctor_value(ctor, span, is_callee);
         }
-        if let Some(op) = self.ops.find(&name) {
+        let known = self.known_ops.get(written).copied();
+        let found = known.or_else(|| {
+            let op = self.ops.find(&name)?;
+            self.known_ops.insert(written, op);
+            Some(op)
+        });
+        if let Some(op) = found {
             self.mention(span, Meaning::Operator(op));
             return self.push_new(span, ExprKind::Op(op));
         }
