@@ -162,7 +162,8 @@ fn values(cx: &mut Cx, list: &mut List, cursor: &Cursor, at: u32, first: bool) {
     if let (Some(call), Some(def)) = (cursor.call.as_ref().filter(|call| call.direct), def) {
         attrs(cx, list, call, def);
     }
-    let scope = in_scope(cx, at);
+    let text = cx.checked.text.text.clone();
+    let scope = in_scope(cx, &text, at);
     let sigil = list.word.chars().next();
     // Who types letters without `%` rarely means a variable.
     let are_likely = sigil.is_none_or(|sigil| sigil == '%');
@@ -198,13 +199,13 @@ fn variables(cx: &mut Cx, list: &mut List, cursor: &Cursor, scope: &[Var], def: 
     // Of one type all fit or none.
     let mut known: FxHashMap<Option<Ty>, (bool, Option<String>)> = FxHashMap::default();
     let most = if list.word.is_empty() { MAX_VARIABLES } else { MAX_ITEMS };
-    let matching = scope.iter().filter(|var| has_letters(&var.name, list.word));
-    for (n, Var { name, meaning, .. }) in matching.enumerate() {
+    let matching = scope.iter().filter(|var| has_letters(var.name, list.word));
+    for (n, &Var { name, meaning, .. }) in matching.enumerate() {
         if n == most {
             list.is_cut = true;
             break;
         }
-        let ty = cx.checked.ty(*meaning);
+        let ty = cx.checked.ty(meaning);
         let (fits, detail) = known.entry(ty).or_insert_with(|| {
             let fits = match (call, ty) {
                 (_, Some(ty)) if cursor.condition => is_flag(cx, ty),
@@ -222,7 +223,7 @@ fn variables(cx: &mut Cx, list: &mut List, cursor: &Cursor, scope: &[Var], def: 
             _ => Rank::Other,
         };
         let item = CompletionItem { detail: detail.clone(), ..kind(CompletionItemKind::VARIABLE) };
-        list.push(rank, name, name.clone(), item);
+        list.push(rank, name, name.to_owned(), item);
     }
 }
 
@@ -325,15 +326,15 @@ fn value_ty(cx: &Cx, scope: &[Var], at: Span) -> Option<Ty> {
 }
 
 /// A variable or graph number.
-struct Var {
+struct Var<'t> {
     /// With its `%`.
-    name: String,
+    name: &'t str,
     meaning: Meaning,
     is_param: bool,
 }
 
-/// The variables and graph numbers that may be used at a place, the nearest first.
-fn in_scope(cx: &Cx, at: u32) -> Vec<Var> {
+/// The variables and graph numbers that may be used at a place of the text, the nearest first.
+fn in_scope<'t>(cx: &Cx, text: &'t str, at: u32) -> Vec<Var<'t>> {
     let ast = cx.checked.ast();
     let mut names: Vec<Span> = vec![];
     let mut params = FxHashSet::default();
@@ -364,19 +365,29 @@ fn in_scope(cx: &Cx, at: u32) -> Vec<Var> {
             _ => {}
         }
     }
-    names.reverse();
     // A binding of a name that its scope has already binds nothing.
     let diagnostics = cx.checked.analysis.program.diagnostics.iter().filter(|diagnostic| diagnostic.code == codes::W0003);
     let void: FxHashSet<Span> = diagnostics.map(Diagnostic::span).collect();
-    names.retain(|name| !void.contains(name));
+    names.retain(|name| void.is_empty() || !void.contains(name));
+    let mentions = &cx.checked.analysis.mentions;
+    // How many mentions begin before a name or with it: names are in text order, but for those of a pattern.
+    let mut n = 0;
+    let mut found: Vec<Var> = Vec::with_capacity(names.len());
+    for name in names {
+        if n > 0 && mentions[n - 1].span.start > name.start {
+            n = 0;
+        }
+        n += mentions[n..].iter().take_while(|mention| mention.span.start <= name.start).count();
+        if let Some(mention) = mentions[..n].last().filter(|mention| mention.span == name)
+            && let Some(text) = text.get(name.start as usize..name.end as usize)
+        {
+            found.push(Var { name: text, meaning: mention.meaning, is_param: params.contains(&name) });
+        }
+    }
+    found.reverse();
     let mut known = FxHashSet::default();
-    let named = names.into_iter().filter_map(|name| {
-        let text = cx.checked.slice(name).to_owned();
-        let mention = cx.checked.mention_at(name.start).filter(|mention| mention.span == name)?;
-        let is_param = params.contains(&name);
-        known.insert(text.clone()).then_some(Var { name: text, meaning: mention.meaning, is_param })
-    });
-    named.collect()
+    found.retain(|var| known.insert(var.name));
+    found
 }
 
 fn functions(cx: &Cx, list: &mut List) {
@@ -520,7 +531,8 @@ fn string_values(field: &Field) -> Vec<String> {
 /// Patterns: the constructors of the type that is matched, or all of them.
 fn patterns(cx: &Cx, list: &mut List, at: u32, scrutinee: Span) {
     let module = cx.checked.module();
-    let ty = value_ty(cx, &in_scope(cx, scrutinee.start), scrutinee);
+    let text = cx.checked.text.text.clone();
+    let ty = value_ty(cx, &in_scope(cx, &text, scrutinee.start), scrutinee);
     let adt = ty.map(|ty| module.types.data(ty));
     let wanted = match adt {
         Some(relayc_ir::types::TyData::Adt { name, .. }) => Some(name.clone()),

@@ -14,6 +14,7 @@ use relayc_ir::attrs::{Field, Kind};
 use relayc_ir::types::Ty;
 use relayc_ops::OpDef;
 use rustc_hash::FxHashSet;
+use std::sync::LazyLock;
 
 /// Of more operators it is not asked which variables they take.
 const MAX_FITTED: usize = 64;
@@ -21,24 +22,46 @@ const MAX_FITTED: usize = 64;
 /// How many variables are tried for an operand.
 const MAX_TRIED: usize = 8;
 
+/// An operator that a program may call.
+struct Written {
+    def: &'static OpDef,
+    /// Its signature, shortened.
+    detail: String,
+    /// A call without operands that are known.
+    call: String,
+}
+
+/// All of them: most completions offer them all.
+static WRITTEN: LazyLock<Vec<Written>> = LazyLock::new(|| {
+    let defs = relayc_ops::table().defs().iter().filter(|def| !def.internal);
+    let written = defs.map(|&def| Written {
+        def,
+        detail: shortened(&def.signature(), 120),
+        call: call_text(def, &vec![None; def.args.len()]),
+    });
+    written.collect()
+});
+
 /// Adds the operators that have the letters of the word; `statement` is the place of the cursor at the start of a statement.
 pub(super) fn push(cx: &mut Cx, list: &mut List, scope: &[Var], statement: Option<u32>) {
-    let defs = relayc_ops::table().defs().iter().copied();
-    let matching: Vec<&OpDef> = defs.filter(|def| !def.internal && has_letters(def.name, list.word)).collect();
+    let matching: Vec<&Written> = WRITTEN.iter().filter(|written| has_letters(written.def.name, list.word)).collect();
     let is_narrow = !list.word.is_empty() && matching.len() <= MAX_FITTED;
     let candidates = if is_narrow { Candidates::of(cx, scope) } else { Candidates::default() };
     let names = statement.filter(|_| is_narrow).map(|_| Names::of(&cx.checked.text.text, &cx.checked.analysis.lexed.tokens));
     // Where something follows, the statement before it is a binding.
     let binds_first = statement.is_some_and(|at| !cx.checked.text.text[at as usize..].trim_start().starts_with('}'));
-    for def in matching {
-        let (operands, fits) = candidates.operands(cx, def);
-        let rank = if fits { Rank::Other } else { Rank::Word };
+    for &Written { def, ref detail, ref call } in matching {
+        let (call, rank) = if is_narrow {
+            let (operands, fits) = candidates.operands(cx, def);
+            (call_text(def, &operands), if fits { Rank::Other } else { Rank::Word })
+        } else {
+            (call.clone(), Rank::Other)
+        };
         let item = CompletionItem {
-            detail: Some(shortened(&def.signature(), 120)),
+            detail: Some(detail.clone()),
             documentation: Some(Documentation::String(def.summary().to_owned())),
             ..kind(CompletionItemKind::FUNCTION)
         };
-        let call = call_text(def, &operands);
         let plain = snippet(cx, item.clone(), call.clone(), def.name);
         let binding = names.as_ref().map(|names| {
             let name = names.free(def.name);
@@ -74,7 +97,7 @@ impl Candidates {
                 unused.remove(&mention.meaning);
             }
         }
-        let entry = |var: &Var| (var.name.clone(), cx.checked.ty(var.meaning).filter(|&ty| ty != Ty::ERROR));
+        let entry = |var: &Var| (var.name.to_owned(), cx.checked.ty(var.meaning).filter(|&ty| ty != Ty::ERROR));
         let (params, bound): (Vec<&Var>, Vec<&Var>) = scope.iter().partition(|var| var.is_param);
         let params = || params.iter().rev().copied();
         let is_free = |var: &&Var| unused.contains(&var.meaning);
