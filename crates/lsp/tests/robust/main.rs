@@ -307,7 +307,7 @@ fn a_long_check_and_what_is_done_are_told() {
     });
     client.ask("initialize", json!({ "capabilities": capabilities, "trace": "verbose" })).expect("the server starts");
     client.notify("initialized", json!({}));
-    let lines: String = (0..120_000).map(|i| format!("  let %v{i} = add(%x, %x);\n")).collect();
+    let lines: String = (0..400_000).map(|i| format!("  let %v{i} = add(%x, %x);\n")).collect();
     client.open(&format!("def @main(%x: Tensor[(1, 8), float32]) {{\n{lines}  %x\n}}\n"));
     client.send("textDocument/documentSymbol", params("", 0));
     let mut told: Vec<String> = vec![];
