@@ -23,6 +23,8 @@ use relayc_engine::compile::{Isa, Machine, Policy, Settings};
 use relayc_engine::subgraphs;
 #[cfg(feature = "jit")]
 use relayc_exec::aot::describe::describe;
+use relayc_ir::types::Ty;
+use relayc_ir::{ExprKind, Module, PatKind};
 use relayc_syntax as syntax;
 use relayc_syntax::fmt::format;
 use relayc_syntax::token::Tok;
@@ -78,7 +80,15 @@ fn check(text: &str) -> Program {
     places_lie_in(text, &program.diagnostics);
     let rendered = render(&program.diagnostics, &program.sources, Format::Json, false);
     assert!(program.diagnostics.iter().all(|diagnostic| rendered.contains(diagnostic.code.id())));
+    assert!(program.has_errors() || !has_error_node(&program.module), "nothing is said of what was not understood in {text}");
     program
+}
+
+/// Whether anything of a module was not understood.
+fn has_error_node(module: &Module) -> bool {
+    let exprs = module.exprs.iter().any(|expr| matches!(expr.kind, ExprKind::Error));
+    let pats = module.pats.iter().any(|pat| matches!(pat.kind, PatKind::Error));
+    exprs || pats || module.expr_tys.iter().any(|&ty| ty == Some(Ty::ERROR))
 }
 
 /// Tokens and comments stand in the text one after the other.
@@ -117,7 +127,7 @@ fn mutated(bases: &[Vec<u8>], choices: &[u8]) -> Vec<u8> {
     let mut choices = choices.iter().map(|&choice| usize::from(choice));
     let mut choose = |n: usize| (choices.next().unwrap_or(0) << 8 | choices.next().unwrap_or(0)) % n.max(1);
     let mut bytes = bases[choose(bases.len())].clone();
-    const PIECES: [&[u8]; 16] = [
+    const PIECES: [&[u8]; 20] = [
         b"(",
         b")",
         b"{",
@@ -132,6 +142,10 @@ fn mutated(bases: &[Vec<u8>], choices: &[u8]) -> Vec<u8> {
         b"\"",
         b"/*",
         b"match ",
+        b"/",
+        b"a/ ",
+        b" 1 ",
+        b".",
         b"\xff",
         "\u{e9}".as_bytes(),
     ];

@@ -248,6 +248,9 @@ fn finish(
         found.retain(|d| !LOST_WITH_TEXT.contains(&d.code));
     }
     let misread: Vec<(FileId, usize)> = diagnostics.iter().filter(|d| d.is_error()).filter_map(|d| line(sources, d)).collect();
+    // A call that was not understood in full only seems to lack what was left out. The syntax errors themselves stay.
+    let follows = |d: &Diagnostic| MISREAD.contains(&d.code) && line(sources, d).is_some_and(|line| misread.contains(&line));
+    found.retain(|d| !follows(d));
     diagnostics.extend(found);
     let bare = !matches!(module.root, relayc_ir::Root::Globals);
     let infer_wanted = match until {
@@ -262,10 +265,9 @@ fn finish(
     if !unset.is_empty() {
         diagnostics.extend(unset);
     } else if infer_wanted {
-        diagnostics.extend(timings.time("infer", || infer(module, &ast.source)));
+        let found = timings.time("infer", || infer(module, &ast.source));
+        diagnostics.extend(found.into_iter().filter(|d| !follows(d)));
     }
-    // A call that was not understood in full only seems to lack what was left out.
-    diagnostics.retain(|d| !MISREAD.contains(&d.code) || line(sources, d).is_none_or(|line| !misread.contains(&line)));
     if until == Phase::Lint && !diag::has_errors(diagnostics) {
         let mut found = lint::run(file, &ast.source, ast, module, &how.levels);
         // What cannot be reached is not also called unused.
@@ -274,8 +276,7 @@ fn finish(
         diagnostics.extend(how.weights.iter().flat_map(|weights| weights.check(module, &how.entry)));
     }
     how.levels.apply(diagnostics);
-    diag::sort(diagnostics);
-    diagnostics.truncate(MAX_DIAGNOSTICS);
+    diag::sort_and_limit(diagnostics, MAX_DIAGNOSTICS);
 }
 
 /// Errors that missing text can cause.

@@ -176,7 +176,70 @@ pub fn sort(diagnostics: &mut [Diagnostic]) {
     });
 }
 
+/// Sorts diagnostics into text order and keeps `max` of them, errors before warnings. Returns how many were dropped.
+pub fn sort_and_limit(diagnostics: &mut Vec<Diagnostic>, max: usize) -> usize {
+    sort(diagnostics);
+    let n_found = diagnostics.len();
+    if n_found > max {
+        let n_errors = diagnostics.iter().filter(|d| d.is_error()).count().min(max);
+        let mut left = [max - n_errors, n_errors];
+        diagnostics.retain(|d| {
+            let left = &mut left[usize::from(d.is_error())];
+            let is_kept = *left > 0;
+            *left -= usize::from(is_kept);
+            is_kept
+        });
+    }
+    n_found - diagnostics.len()
+}
+
+/// Adds a diagnostic if there are fewer than `max`; false if one is dropped. An error is not lost to warnings alone.
+pub fn push_limited(diagnostics: &mut Vec<Diagnostic>, diagnostic: Diagnostic, max: usize) -> bool {
+    if diagnostics.len() < max {
+        diagnostics.push(diagnostic);
+        return true;
+    }
+    if let Some(last) = diagnostics.last_mut().filter(|last| diagnostic.is_error() && !last.is_error()) {
+        *last = diagnostic;
+    }
+    false
+}
+
 /// Whether any of them is an error.
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FileId;
+
+    fn at(code: Code, start: usize) -> Diagnostic {
+        Diagnostic::new(code, "message").at(Span::new(FileId(0), start, start), "")
+    }
+
+    fn starts(diagnostics: &[Diagnostic]) -> Vec<u32> {
+        diagnostics.iter().map(|diagnostic| diagnostic.span().start).collect()
+    }
+
+    #[test]
+    fn warnings_give_way_to_errors() {
+        let all =
+            || vec![at(codes::E0101, 9), at(codes::W0001, 0), at(codes::E0101, 7), at(codes::W0001, 8), at(codes::W0001, 1)];
+        for (max, kept) in [(5, &[0, 1, 7, 8, 9][..]), (4, &[0, 1, 7, 9]), (3, &[0, 7, 9]), (2, &[7, 9]), (1, &[7]), (0, &[])] {
+            let mut diagnostics = all();
+            assert_eq!(sort_and_limit(&mut diagnostics, max), 5 - kept.len());
+            assert_eq!(starts(&diagnostics), kept);
+        }
+    }
+
+    #[test]
+    fn an_error_takes_the_place_of_the_last_warning() {
+        let mut kept = vec![];
+        let pushed = [codes::W0001, codes::W0001, codes::W0001, codes::E0101, codes::E0101];
+        let fits: Vec<bool> = pushed.iter().zip(0..).map(|(&code, start)| push_limited(&mut kept, at(code, start), 2)).collect();
+        assert_eq!(fits, [true, true, false, false, false]);
+        assert_eq!(starts(&kept), [0, 3]);
+    }
 }
