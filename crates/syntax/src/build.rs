@@ -9,13 +9,16 @@ use super::ast::{
     PatId, PatKind, Root, Stmt, StmtId, StmtKind, Type, TypeId, TypeKind, ValueId,
 };
 use super::errors;
-use relayc_base::diag::Diagnostic;
+use super::lexer::MAX_KEPT;
+use relayc_base::diag::{self, Diagnostic};
 use relayc_base::{FileId, Span};
 
 /// The tree under construction, and the reports of the actions.
 pub(crate) struct Builder {
     pub(crate) ast: Ast,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// The number of errors that were not kept.
+    pub(crate) n_dropped: usize,
     /// How much there was of the tree after each statement and definition.
     pub(crate) marks: Marks,
     /// What stands behind [`super::token::Tok::Known`].
@@ -72,7 +75,11 @@ impl Builder {
         if let Some(known) = &known {
             known.make_room(&mut ast, &mut marks);
         }
-        Builder { ast, diagnostics: vec![], marks, known, file }
+        Builder { ast, diagnostics: vec![], n_dropped: 0, marks, known, file }
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.n_dropped += usize::from(!diag::push_limited(&mut self.diagnostics, diagnostic, MAX_KEPT));
     }
 
     pub(crate) fn span(&self, start: u32, end: u32) -> Span {
@@ -114,7 +121,7 @@ impl Builder {
 
     pub(crate) fn report_extern_ctors(&mut self, head: TypeHead, ctors: Vec<Ctor>, end: u32) {
         let body = self.span(head.name.end, end);
-        self.diagnostics.push(errors::extern_with_ctors(head.name, body));
+        self.report(errors::extern_with_ctors(head.name, body));
         self.def_type(head, ctors, end);
     }
 
@@ -242,7 +249,7 @@ impl Builder {
         let tuple_span = self.ast.exprs[tuple].span;
         let report =
             errors::needs_parentheses(message, tuple_span, self.ast.text(tuple_span), Some((index, self.ast.text(index))));
-        self.diagnostics.push(report);
+        self.report(report);
         self.proj(start, tuple, index, end)
     }
 
@@ -252,7 +259,7 @@ impl Builder {
     }
 
     pub(crate) fn report_call_dot(&mut self, start: u32, name: Span, dot: Span, args: WithAttrs<ExprId>, end: u32) -> ExprId {
-        self.diagnostics.push(errors::idle_dot(dot));
+        self.report(errors::idle_dot(dot));
         let callee = self.name(name);
         self.call(start, callee, args, end)
     }
@@ -287,14 +294,14 @@ impl Builder {
 
     pub(crate) fn report_no_else(&mut self, start: u32, cond: ExprId, then_branch: ExprId, end: u32) -> ExprId {
         let span = self.span(start, end);
-        self.diagnostics.push(errors::missing_else(span));
+        self.report(errors::missing_else(span));
         let else_branch = self.ast.expr(span.end_point(), ExprKind::Error);
         self.if_expr(start, cond, then_branch, else_branch, end)
     }
 
     pub(crate) fn report_else_if(&mut self, start: u32, cond: ExprId, then_branch: ExprId, else_if: ExprId, end: u32) -> ExprId {
         let inner = self.ast.exprs[else_if].span;
-        self.diagnostics.push(errors::else_if(inner, self.ast.text(inner)));
+        self.report(errors::else_if(inner));
         self.if_expr(start, cond, then_branch, else_if, end)
     }
 
@@ -315,7 +322,7 @@ impl Builder {
     ) -> ExprId {
         let span = self.ast.exprs[scrutinee].span;
         let message = "what is matched needs parentheses";
-        self.diagnostics.push(errors::needs_parentheses(message, span, self.ast.text(span), None));
+        self.report(errors::needs_parentheses(message, span, self.ast.text(span), None));
         self.match_expr(start, total, scrutinee, clauses, end)
     }
 

@@ -7,22 +7,20 @@ use super::literal::NumberProblem;
 use super::token::{Tok, Token};
 use super::version::VERSION;
 use relayc_base::Span;
-use relayc_base::diag::Diagnostic;
 use relayc_base::diag::codes::{
     E0001, E0002, E0003, E0004, E0005, E0006, E0101, E0102, E0103, E0104, E0105, E0106, E0208, E0801, E0802, W0001, W0010, W0011,
     W0014,
 };
+use relayc_base::diag::{Diagnostic, Edit};
 use relayc_base::text::{count, join_words, nearest, thousands};
 
 /// Shortens a text to one line for a message.
 pub(super) fn excerpt(text: &str) -> String {
     const MAX: usize = 40;
-    let line = text.lines().next().unwrap_or("").trim_end();
-    match line.char_indices().nth(MAX) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None if line.len() < text.trim_end().len() => format!("{line}…"),
-        None => line.to_owned(),
-    }
+    // Only the beginning is looked at, however long the text is.
+    let head = text.char_indices().nth(MAX).map_or(text, |(end, _)| &text[..end]);
+    let line = head.lines().next().unwrap_or("").trim_end();
+    if line.len() < text.trim_end().len() { format!("{line}…") } else { line.to_owned() }
 }
 
 // ---- Lexing ----
@@ -314,7 +312,7 @@ pub(super) fn needs_parentheses(message: &str, place: Span, text: &str, index: O
         Some((index, _)) => report.also(index, "projected here"),
         None => report,
     };
-    report.fix(format!("write `({}){projection}`", excerpt(text)), place, format!("({text})"))
+    report.fix_all(format!("write `({}){projection}`", excerpt(text)), Edit::around(place, "(", ")"))
 }
 
 pub(super) fn missing_else(place: Span) -> Diagnostic {
@@ -330,10 +328,10 @@ fn keyword_if(place: Span) -> Span {
     Span { end: place.start + 2, ..place }
 }
 
-pub(super) fn else_if(inner: Span, text: &str) -> Diagnostic {
+pub(super) fn else_if(inner: Span) -> Diagnostic {
     Diagnostic::new(E0101, "expected `{`, found `if`")
         .at(keyword_if(inner), "a branch stands in braces")
-        .fix("write `else { if … }`", inner, format!("{{ {text} }}"))
+        .fix_all("write `else { if … }`", Edit::around(inner, "{ ", " }"))
         .certain()
 }
 

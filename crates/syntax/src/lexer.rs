@@ -11,7 +11,7 @@ use super::literal::{parse_float, parse_float_attr, parse_int};
 use super::token::{Tok, Token};
 use super::version::{OLD_VERSION, VERSION};
 use logos::Logos;
-use relayc_base::diag::Diagnostic;
+use relayc_base::diag::{self, Diagnostic};
 use relayc_base::{FileId, Span};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ pub(crate) const MAX_SOURCE: usize = 64 << 20;
 /// The most tokens a source text may have (reliability 2).
 pub(crate) const MAX_TOKENS: usize = 32 << 20;
 
-/// How many lexical errors are kept; the rest is counted.
-const MAX_KEPT: usize = 1000;
+/// How many problems of tokens, and of nodes, are kept; the rest is counted.
+pub(crate) const MAX_KEPT: usize = 1000;
 
 #[derive(Clone, Default, Debug)]
 pub struct Lexed {
@@ -226,11 +226,7 @@ impl Lexer<'_> {
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {
-        if self.out.diagnostics.len() < MAX_KEPT {
-            self.out.diagnostics.push(diagnostic);
-        } else {
-            self.out.n_dropped += 1;
-        }
+        self.out.n_dropped += usize::from(!diag::push_limited(&mut self.out.diagnostics, diagnostic, MAX_KEPT));
     }
 
     /// A character that starts no token. Neighbours join; the ones that can only be blanks are reported and skipped.

@@ -160,11 +160,14 @@ struct Problems {
 }
 
 impl Problems {
+    fn take(&mut self, builder: &mut Builder) {
+        self.shown.append(&mut builder.diagnostics);
+        self.n_dropped += builder.n_dropped;
+    }
+
     /// The problems in text order, with a note on the last one if there are more than can be of use.
     fn finish(mut self) -> Vec<Diagnostic> {
-        diag::sort(&mut self.shown);
-        let n_more = self.shown.len().saturating_sub(MAX_SHOWN) + self.n_dropped;
-        self.shown.truncate(MAX_SHOWN);
+        let n_more = diag::sort_and_limit(&mut self.shown, MAX_SHOWN) + self.n_dropped;
         if let Some(last) = self.shown.last_mut().filter(|_| n_more > 0) {
             last.notes.push(format!("{} in this file are not shown", count(n_more, "more problem")));
         }
@@ -232,7 +235,7 @@ impl Parser {
         let mut builder = self.builder(input);
         match self.run(&mut builder, input.tokens, &[]) {
             Ok(()) => {
-                problems.shown.append(&mut builder.diagnostics);
+                problems.take(&mut builder);
                 Some((builder, vec![]))
             }
             Err(failure) => self.recover(input, failure, problems),
@@ -272,7 +275,7 @@ impl Parser {
                 let mut builder = self.builder(input);
                 let patches = recovery.patches();
                 let read = self.run(&mut builder, input.tokens, &patches);
-                problems.shown.append(&mut builder.diagnostics);
+                problems.take(&mut builder);
                 let place = |patch: &Patch| {
                     let before = patch.start.checked_sub(1).map_or(0, |last| input.tokens[last].end);
                     let end = patch.end.checked_sub(1).map_or(0, |last| input.tokens[last].end);
