@@ -5,7 +5,7 @@
 
 use relayc_driver::optimise::{PassPlan, Target, UNTIL, optimise};
 use relayc_driver::run::{Limits, entry, interpret};
-use relayc_driver::{Program, check_text};
+use relayc_driver::{Program, check_text, show};
 use relayc_exec::plan::{GroupPlans, KernelOptions, NotCompiled, Structure, plan};
 use relayc_ir::kernel::Target as Machine;
 use relayc_ir::tensor::Tensor;
@@ -212,4 +212,49 @@ fn a_result_of_exponentially_many_tensors_is_refused() {
         (planned(&program), code)
     });
     assert_eq!(code, (Err(NotCompiled::NoTensor), Err("E0805")));
+}
+
+/// A suggestion edits its own place only: with the text of what it surrounds, each would hold all that lie inside of it.
+#[test]
+fn suggestions_inside_each_other() {
+    let chain = lines(40_000, |_| "if (%c) { 1 } else".to_owned());
+    let projections = "%c".to_owned() + &lines(40_000, |_| ".0 ".to_owned());
+    for body in [format!("{chain} {{ 2 }}"), projections] {
+        let program = check_text("many", &format!("#[version = \"0.0.5\"]\ndef @main(%c: bool) {{\n{body}\n}}\n"), UNTIL);
+        assert!(program.has_errors());
+        let edits = program.diagnostics.iter().flat_map(|d| &d.helps).flat_map(|help| &help.edits);
+        assert!(edits.map(|edit| edit.text.len()).sum::<usize>() < 10_000);
+    }
+}
+
+/// Generic functions that are applied twice each: the size of the last type is exponential in their number.
+#[test]
+fn types_of_exponential_size() {
+    let functions = lines(40, |at| match at {
+        0 => "def @d0[A](%a: A) { (%a, %a) }".to_owned(),
+        _ => format!("def @d{at}[A](%a: A) {{ @d{}(@d{}(%a)) }}", at - 1, at - 1),
+    });
+    let program = check_text("many", &format!("#[version = \"0.0.5\"]\n{functions}"), UNTIL);
+    let codes: Vec<&str> = program.diagnostics.iter().map(|diagnostic| diagnostic.code.id()).collect();
+    assert_eq!(codes, ["E0805"]);
+}
+
+/// Types that double with each binding are cut where they are printed, and all of them together are.
+#[test]
+fn printed_types_that_double() {
+    let pairs = lines(4_000, |at| match at {
+        0 => "let %v0 = (%x, %x);".to_owned(),
+        _ => format!("let %v{at} = (%v{}, %v{});", at - 1, at - 1),
+    });
+    let program = program("%x: int32", &format!("{pairs}\n%x"));
+    let options = show::Options { types: true, ..show::Options::default() };
+    assert!(show::print(&program, options).len() < 128 << 20);
+}
+
+/// A type in the program itself is never cut.
+#[test]
+fn a_long_type_reads_back() {
+    let fields = lines(4_000, |at| format!("Tensor[({}, 224), float32],", at + 1));
+    let printed = show::print(&program(&format!("%x: ({fields})"), "%x.0"), show::Options::default());
+    assert!(!check_text("printed", &printed, UNTIL).has_errors());
 }

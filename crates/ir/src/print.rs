@@ -16,7 +16,7 @@ use super::attrs::{AttrValue, Field, Kind, OpTable};
 use super::object::{FieldValue, Object, ObjectId};
 use super::{AttrsId, ExprId, ExprKind, FuncId, Module, Root, VarId};
 use crate::tensor::{Data, Tensor};
-use crate::types::{HoleId, Symbol, SymbolId, Ty, TypeNames};
+use crate::types::{HoleId, MAX_SHOWN, Symbol, SymbolId, Ty, TypeNames};
 use nest::Nest;
 use relayc_base::text::{format_exact, format_g};
 use relayc_base::{Idx, Span};
@@ -40,6 +40,15 @@ const OMITTED: &str = "/* For debugging purposes the metadata section has been o
  * If you would like to see the full metadata section you can set the 
  * option to `True` when invoking `astext`. 
  */";
+
+/// The most that the types in a printed program take, without its comments: as much as a text that is read may have.
+const MAX_CODE: usize = 64 << 20;
+
+/// The most that types in comments take in all, apart from short ones. After that they are cut to be short.
+const MAX_COMMENTS: usize = 16 << 20;
+
+/// A type of so many bytes is short.
+const SHORT: usize = 1024;
 
 /// The header of every printed program.
 pub const HEADER: &str = "#[version = \"0.0.5\"]\n";
@@ -165,6 +174,10 @@ struct Printer<'a> {
     n_temps: u32,
     section: Section,
     sizes: SizeNames<'a>,
+    /// How many more bytes the types in the program may take.
+    code_left: usize,
+    /// How many more bytes long types in comments may take.
+    comments_left: usize,
     buffers: Vec<String>,
     results: Vec<String>,
     steps: Vec<Step>,
@@ -187,6 +200,8 @@ impl<'a> Printer<'a> {
             n_temps: 0,
             section: Section::default(),
             sizes: if options.dim_names { SizeNames::of(module) } else { SizeNames::default() },
+            code_left: MAX_CODE,
+            comments_left: MAX_COMMENTS,
             buffers: vec![],
             results: vec![],
             steps: vec![],
@@ -388,7 +403,7 @@ impl<'a> Printer<'a> {
     fn comment(&mut self, ty: Option<Ty>, span: Span) -> String {
         let mut parts = String::new();
         if let Some(ty) = ty.filter(|_| self.options.types) {
-            parts = format!(" ty={}", self.ty(ty));
+            parts = format!(" ty={}", self.ty_in_comment(ty));
         }
         if let Some(origin) = (self.origin)(span) {
             parts += &format!(" span={}", fit_for_comment(&origin));
@@ -396,7 +411,23 @@ impl<'a> Printer<'a> {
         if parts.is_empty() { parts } else { format!(" /*{parts} */") }
     }
 
+    /// A type in the program itself, which must read back: cut only where the text is too long to be read anyway.
     fn ty(&mut self, ty: Ty) -> String {
+        let text = self.ty_within(ty, self.code_left);
+        self.code_left = self.code_left.saturating_sub(text.len());
+        text
+    }
+
+    fn ty_in_comment(&mut self, ty: Ty) -> String {
+        let max = if self.comments_left == 0 { SHORT } else { MAX_SHOWN };
+        let text = self.ty_within(ty, max);
+        if text.len() > SHORT {
+            self.comments_left = self.comments_left.saturating_sub(text.len());
+        }
+        text
+    }
+
+    fn ty_within(&mut self, ty: Ty, max: usize) -> String {
         struct Names<'b>(&'b Module, &'b mut Section, &'b SizeNames<'b>);
         impl TypeNames for Names<'_> {
             fn hole(&mut self, id: HoleId) -> String {
@@ -409,7 +440,7 @@ impl<'a> Printer<'a> {
             }
         }
         let mut out = String::new();
-        self.module.types.print(ty, &mut Names(self.module, &mut self.section, &self.sizes), &mut out);
+        self.module.types.print(ty, &mut Names(self.module, &mut self.section, &self.sizes), max, &mut out);
         out
     }
 

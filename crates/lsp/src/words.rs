@@ -6,7 +6,8 @@ use relayc_ir::types::{DType, Ty, TyData, checked_bytes, dims_of};
 
 /// A type as text of at most `max` characters.
 pub(crate) fn short(checked: &Checked, ty: Ty, max: usize) -> String {
-    shortened(&checked.module().types.text(ty), max)
+    // A character has up to 4 bytes.
+    shortened(&checked.module().types.text_within(ty, 4 * max), max)
 }
 
 /// A piece of a type's text; a dimension knows its axis.

@@ -21,7 +21,8 @@ pub(crate) fn ty(module: &Module, ty: Ty) -> String {
         TyData::Tensor { shape, dtype } => format!("{} {}", types.shape_text(shape), self::dtype(*dtype)),
         TyData::Error | TyData::Hole(_) => String::new(),
         TyData::Fn { .. } => "fn".to_owned(),
-        _ => tame(&shortened(&types.text(ty), MAX_TYPE)),
+        // A character has up to 4 bytes.
+        _ => tame(&shortened(&types.text_within(ty, 4 * MAX_TYPE), MAX_TYPE)),
     };
     let text = match types.as_tuple(ty) {
         Some(fields) => {

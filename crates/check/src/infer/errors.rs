@@ -208,8 +208,11 @@ pub(super) fn unknown_expr(module: &Module, expr: ExprId, ty: Ty) -> Diagnostic 
     Diagnostic::new(codes::E0306, message).at(module.exprs[expr].span, known_part(module, ty))
 }
 
-pub(super) fn too_many_steps(module: &Module, expr: ExprId) -> Diagnostic {
-    Diagnostic::new(codes::E0805, "type inference takes too many steps").at(module.exprs[expr].span, "given up here")
+pub(super) fn too_many_steps(place: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0805, "type inference takes too many steps")
+        .at(place, "given up here")
+        .note("the types of the program are too large, or functions without types use each other too often")
+        .help("declare the types of parameters and results")
 }
 
 /// `field 1`, `parameter 0`: where inside the outer types two types disagree.

@@ -1,6 +1,7 @@
 //! Ends inference: reports holes that remain, and writes the types into the module.
 
 use super::{DimOrigins, Infer, errors};
+use relayc_base::IndexVec;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::types::{HoleId, Ty, TyData, Types};
 use relayc_ir::{Clause, ExprId, ExprKind, Module};
@@ -57,7 +58,17 @@ fn annotate_branches(module: &mut Module, expr: ExprId) {
 impl Infer<'_> {
     /// Reports every hole that stays, writes the types into the module.
     pub(super) fn finish(mut self) -> (Vec<Diagnostic>, DimOrigins) {
-        self.report_holes();
+        if !self.given_up {
+            self.report_holes();
+        }
+        let origins =
+            DimOrigins { decided_by: std::mem::take(&mut self.decided_by), let_values: std::mem::take(&mut self.let_values) };
+        if self.given_up {
+            // What is not known is not asked for: that could take as long.
+            self.module.expr_tys = IndexVec::filled(Some(Ty::ERROR), self.module.exprs.len());
+            relayc_base::diag::sort(&mut self.diagnostics);
+            return (self.diagnostics, origins);
+        }
         for expr in self.module.exprs.ids() {
             if let Some(ty) = self.tys[expr] {
                 self.tys[expr] = Some(self.resolve(ty));
@@ -82,7 +93,7 @@ impl Infer<'_> {
             annotate_branches(self.module, expr);
         }
         relayc_base::diag::sort(&mut self.diagnostics);
-        (self.diagnostics, DimOrigins { decided_by: self.decided_by, let_values: self.let_values })
+        (self.diagnostics, origins)
     }
 
     /// Reports operators used as values: an operator has a type only in a call.
@@ -109,6 +120,9 @@ impl Infer<'_> {
         }
         for var in self.module.vars.ids() {
             let Some(ty) = self.var_tys[var] else { continue };
+            if self.is_over_budget(self.module.vars[var].span) {
+                return;
+            }
             if self.is_open(ty) {
                 let ty = self.resolve(ty);
                 self.diagnostics.push(errors::unknown_var(self.module, var, ty));
@@ -118,6 +132,9 @@ impl Infer<'_> {
         }
         for expr in self.module.exprs.ids() {
             let Some(ty) = self.tys[expr] else { continue };
+            if self.is_over_budget(self.module.exprs[expr].span) {
+                return;
+            }
             let is_op = matches!(self.module.exprs[expr].kind, ExprKind::Op(_));
             if is_op || !self.is_open(ty) {
                 continue;

@@ -110,11 +110,34 @@ struct Infer<'a> {
     /// Matches with a pattern that does not fit: which cases they miss is not asked.
     faulty_matches: FxHashSet<ExprId>,
     n_steps: u64,
+    /// What a module may cost, by its size.
+    budget: Budget,
+    /// Whether it costs more, which has been reported.
+    given_up: bool,
     diagnostics: Vec<Diagnostic>,
     /// Whether more dimensions are known than in the text of the program.
     sized: bool,
     /// Expressions whose branches differ in dimensions that the text leaves open.
     narrowed: Vec<ExprId>,
+}
+
+/// The most that the inference of a module may take (reliability 2).
+#[derive(Clone, Copy)]
+struct Budget {
+    steps: u64,
+    types: usize,
+    visits: u64,
+}
+
+impl Budget {
+    fn of(module: &Module) -> Budget {
+        let n_exprs = module.exprs.len();
+        Budget {
+            steps: 64 * n_exprs as u64 + 1_000_000,
+            types: module.types.n_types() + 16 * n_exprs + 1_000_000,
+            visits: 64 * n_exprs as u64 + 64_000_000,
+        }
+    }
 }
 
 /// A pending step of the walk; the next one is on top.
@@ -132,8 +155,12 @@ enum Step {
 
 impl<'a> Infer<'a> {
     fn new(module: &'a mut Module, ops: &'a Table, text: &'a str, sized: bool) -> Infer<'a> {
+        let (budget, mut solver) = (Budget::of(module), Solver::with_written(&module.types));
+        solver.limit_visits(budget.visits);
         Infer {
-            solver: Solver::with_written(&module.types),
+            solver,
+            budget,
+            given_up: false,
             tys: IndexVec::filled(None, module.exprs.len()),
             var_tys: IndexVec::filled(None, module.vars.len()),
             fn_tys: IndexVec::filled(None, module.funcs.len()),
@@ -184,7 +211,11 @@ impl<'a> Infer<'a> {
             let before = (self.diagnostics.len(), self.faulty.len(), self.waiting.len());
             self.walk_global(global);
             let nothing_waits = self.waiting[before.2..].iter().all(Option::is_none);
-            if starts_closed && nothing_waits && (self.diagnostics.len(), self.faulty.len()) == (before.0, before.1) {
+            if starts_closed
+                && nothing_waits
+                && !self.given_up
+                && (self.diagnostics.len(), self.faulty.len()) == (before.0, before.1)
+            {
                 clean.push(global);
             }
         }
@@ -257,6 +288,13 @@ impl<'a> Infer<'a> {
 
     fn walk(&mut self, mut steps: Vec<Step>) {
         while let Some(step) = steps.pop() {
+            let at = match step {
+                Step::Enter(expr) | Step::Bind(expr) | Step::Patterns(expr) | Step::Exit(expr) => self.module.exprs[expr].span,
+                Step::Return(func) => self.module.funcs[func].span,
+            };
+            if self.is_over_budget(at) {
+                return;
+            }
             match step {
                 Step::Enter(expr) => {
                     if !std::mem::replace(&mut self.entered[expr.index()], true) {
@@ -273,6 +311,16 @@ impl<'a> Infer<'a> {
             }
             self.wake();
         }
+    }
+
+    /// Whether the budget is used up; reports it once, at the place that is not looked at any more.
+    fn is_over_budget(&mut self, place: Span) -> bool {
+        let n_types = self.module.types.n_types();
+        let is_over = self.n_steps > self.budget.steps || n_types > self.budget.types || self.solver.is_exhausted();
+        if is_over && !std::mem::replace(&mut self.given_up, true) {
+            self.diagnostics.push(errors::too_many_steps(place));
+        }
+        is_over
     }
 
     fn enter(&mut self, expr: ExprId, steps: &mut Vec<Step>) {
@@ -541,7 +589,10 @@ impl<'a> Infer<'a> {
         let holes: FxHashMap<Ty, Ty> = type_params.iter().map(|&param| (param, self.fresh())).collect();
         let mut instance = |ty: Ty| {
             let ty = self.resolve(ty);
-            self.module.types.rewrite(ty, |_, ty| holes.get(&ty).copied())
+            self.module.types.rewrite(ty, |_, ty| {
+                self.solver.visited(1);
+                holes.get(&ty).copied()
+            })
         };
         (params.iter().map(|&ty| instance(ty)).collect(), instance(ret))
     }
@@ -557,11 +608,8 @@ impl<'a> Infer<'a> {
     /// Tries to determine the type of an operator's call or of a projection; makes it wait if that is not possible yet.
     fn attempt(&mut self, expr: ExprId) {
         self.n_steps += 1;
-        if self.n_steps > 64 * self.module.exprs.len() as u64 + 1_000_000 {
-            if self.n_steps - 1 == 64 * self.module.exprs.len() as u64 + 1_000_000 {
-                self.diagnostics.push(errors::too_many_steps(self.module, expr));
-            }
-            return self.poison(expr);
+        if self.is_over_budget(self.module.exprs[expr].span) {
+            return;
         }
         let stop = match self.module.exprs[expr].kind {
             ExprKind::Proj { tuple, index } => self.project(expr, tuple, index),

@@ -103,6 +103,11 @@ impl Types {
         ty
     }
 
+    /// How many distinct types there are.
+    pub fn n_types(&self) -> usize {
+        self.set.len()
+    }
+
     /// Whether the type contains a hole, bound or not.
     pub fn has_hole(&self, ty: Ty) -> bool {
         self.facts[ty.index()].has_hole

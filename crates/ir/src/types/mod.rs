@@ -16,7 +16,7 @@ mod symbol;
 pub use arena::{HoleId, MAX_DEPTH, MAX_LEAVES, Ty, TyData, Types};
 pub use dtype::{DType, DTypeCode};
 pub use op::SymbolOp;
-pub(crate) use print::TypeNames;
+pub(crate) use print::{MAX_SHOWN, TypeNames};
 pub(crate) use shape::Symbol;
 pub use shape::{
     Dim, MAX_ELEMENTS, MAX_RANK, SizeName, SymbolId, VarRef, can_be_held, checked_bytes, checked_elements, dims_of, shape_text,

@@ -1,12 +1,12 @@
 //! Prints types as TVM does (language 5.9): `Tensor[(2, 3), float32]`, `(T,)`, `fn (T) -> R`, `List[int32]`.
 //!
-//! The printer uses an explicit stack. A printed type longer than the limit ends in `…`, so that a type of exponential size
+//! The printer uses an explicit stack. A printed type longer than its limit ends in `…`, so that a type of exponential size
 //! cannot fill the memory.
 
 use super::{Dim, Symbol, Ty, TyData, Types};
 
-/// A printed type is cut after this many bytes (reliability 2).
-const MAX_PRINTED: usize = 64 * 1024;
+/// A type in a message or a comment is cut after this many bytes (reliability 2).
+pub(crate) const MAX_SHOWN: usize = 64 * 1024;
 
 /// Names of holes and symbolic dimensions, which each printer chooses.
 pub(crate) trait TypeNames {
@@ -35,17 +35,22 @@ enum Piece {
 impl Types {
     /// The type for a message.
     pub fn text(&self, ty: Ty) -> String {
+        self.text_within(ty, MAX_SHOWN)
+    }
+
+    /// As [`Types::text`], cut after `max` bytes.
+    pub fn text_within(&self, ty: Ty, max: usize) -> String {
         let mut out = String::new();
-        self.print(ty, &mut ForMessages(self), &mut out);
+        self.print(ty, &mut ForMessages(self), max, &mut out);
         out
     }
 
-    /// Appends the type as TVM prints it.
-    pub(crate) fn print(&self, ty: Ty, names: &mut dyn TypeNames, out: &mut String) {
+    /// Appends the type as TVM prints it, cut after `max` bytes.
+    pub(crate) fn print(&self, ty: Ty, names: &mut dyn TypeNames, max: usize, out: &mut String) {
         let start = out.len();
         let mut stack = vec![Piece::Ty(ty)];
         while let Some(piece) = stack.pop() {
-            if out.len() - start > MAX_PRINTED {
+            if out.len() - start > max {
                 out.push('…');
                 return;
             }

@@ -33,9 +33,11 @@ struct Hole {
 }
 
 /// The holes of one inference run.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Debug)]
 pub struct Solver {
     holes: Vec<Hole>,
+    /// How many more parts of types may be visited.
+    visits_left: u64,
     /// Types whose holes are all bound, with their resolved types.
     resolved: FxHashMap<Ty, Ty>,
     woken: Vec<u32>,
@@ -43,13 +45,27 @@ pub struct Solver {
 
 impl Solver {
     pub fn new() -> Solver {
-        Solver::default()
+        Solver { holes: vec![], visits_left: u64::MAX, resolved: FxHashMap::default(), woken: vec![] }
     }
 
     /// A solver with the holes that are written in annotations.
     pub fn with_written(types: &Types) -> Solver {
         let holes = vec![Hole::default(); types.n_written_holes() as usize];
-        Solver { holes, ..Solver::default() }
+        Solver { holes, ..Solver::new() }
+    }
+
+    /// Limits the work: past this number of visited parts of types, [`Solver::is_exhausted`] holds and unifying leaves types as they are.
+    pub fn limit_visits(&mut self, n: u64) {
+        self.visits_left = n;
+    }
+
+    pub fn is_exhausted(&self) -> bool {
+        self.visits_left == 0
+    }
+
+    /// Counts visits of parts of types.
+    pub fn visited(&mut self, n: usize) {
+        self.visits_left = self.visits_left.saturating_sub(n as u64);
     }
 
     pub fn fresh(&mut self, types: &mut Types) -> Ty {
@@ -84,6 +100,7 @@ impl Solver {
         let mut stack = vec![(top, false)];
         let mut children = Vec::new();
         while let Some((ty, visited)) = stack.pop() {
+            self.visited(1);
             if self.resolved.contains_key(&ty) || open.contains_key(&ty) {
                 continue;
             }
@@ -117,6 +134,7 @@ impl Solver {
         let mut seen = rustc_hash::FxHashSet::default();
         let mut holes = Vec::new();
         while let Some(ty) = stack.pop() {
+            self.visited(1);
             if !types.has_hole(ty) || !seen.insert(ty) {
                 continue;
             }
@@ -160,7 +178,8 @@ impl Solver {
         let mut pairs: Vec<(Ty, Ty, usize, Option<StepKind>)> = vec![(expected, found, 0, None)];
         let mut seen: FxHashMap<(Ty, Ty), ()> = Default::default();
         let mut next = 0;
-        while next < pairs.len() {
+        while next < pairs.len() && !self.is_exhausted() {
+            self.visited(1);
             let (a, b, _, _) = pairs[next];
             let (a, b) = (self.shallow(types, a), self.shallow(types, b));
             if a == b || seen.insert((a, b), ()).is_some() {
@@ -298,10 +317,11 @@ impl Solver {
     }
 
     /// Whether `hole` lies inside `ty`, which is not the hole itself.
-    fn occurs(&self, types: &Types, hole: HoleId, ty: Ty) -> bool {
+    fn occurs(&mut self, types: &Types, hole: HoleId, ty: Ty) -> bool {
         let mut stack = vec![ty];
         let mut seen = rustc_hash::FxHashSet::default();
         while let Some(ty) = stack.pop() {
+            self.visited(1);
             if !types.has_hole(ty) || !seen.insert(ty) {
                 continue;
             }
