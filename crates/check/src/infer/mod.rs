@@ -24,6 +24,7 @@ use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, GlobalId, Module, Operand, 
 use relayc_ops::rel::{Origins, RelCx, Stop};
 use relayc_ops::{OpDef, Table};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 /// Infers the types of a module in place: expression types, variable annotations, return types.
 pub fn infer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
@@ -597,8 +598,11 @@ impl<'a> Infer<'a> {
         (params.iter().map(|&ty| instance(ty)).collect(), instance(ret))
     }
 
-    /// Gives a call of an operator or a projection a hole for its type and tries to fill it.
+    /// Gives a call of an operator or a projection its type, or a hole for it, and tries to fill that.
     fn attempt_new(&mut self, expr: ExprId) -> Ty {
+        if let Some(ty) = self.known_result(expr) {
+            return ty;
+        }
         let ty = self.fresh();
         self.tys[expr] = Some(ty);
         self.attempt(expr);
@@ -661,6 +665,17 @@ impl<'a> Infer<'a> {
         needs && matches!(self.module.exprs[call].kind, ExprKind::Call { attrs: None, .. })
     }
 
+    /// What the relation of an operator has given for an equal call: of closed types it is a function.
+    fn known_result(&mut self, expr: ExprId) -> Option<Ty> {
+        let op = self.module.called_op(expr)?;
+        let ExprKind::Call { args, .. } = self.module.exprs[expr].kind else { return None };
+        let closed = self.module.items(args).iter().map(|arg| self.closed(self.tys[arg.expr]?));
+        let closed: SmallVec<[Ty; 4]> = closed.collect::<Option<_>>()?;
+        let ty = self.relations.find(self.module, (op, expr), &closed).filter(|_| !self.lacks_attrs(expr))?;
+        self.tys[expr] = Some(ty);
+        Some(ty)
+    }
+
     /// Runs the relation of a call of an operator.
     fn relate(&mut self, expr: ExprId) -> Result<(), Stop> {
         let Some((def, args)) = self.op_call(expr) else { return Ok(()) };
@@ -669,14 +684,7 @@ impl<'a> Infer<'a> {
         }
         let out = self.ty(expr);
         let call = self.module.called_op(expr).map(|op| (op, expr)).filter(|_| self.is_hole(out));
-        // Of closed types a relation is a function.
         let closed: Option<Vec<Ty>> = call.and_then(|_| args.iter().map(|&ty| self.closed(ty)).collect());
-        if let (Some(call), Some(closed)) = (call, &closed)
-            && let Some(ty) = self.relations.find(self.module, call, closed)
-            && self.solver.unify(&mut self.module.types, out, ty).is_ok()
-        {
-            return Ok(());
-        }
         let holes: Vec<bool> = args.iter().map(|&ty| self.is_hole(ty)).collect();
         let attrs = call_attrs(self.module, expr).to_vec();
         let (result, origins) = self.run_relation(def, &attrs, &args, out);

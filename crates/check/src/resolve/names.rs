@@ -113,9 +113,9 @@ impl<'a> Resolver<'a> {
         }
         let known = self.known_ops.get(written).copied();
         let found = known.or_else(|| {
-            let op = self.ops.find(&name)?;
-            self.known_ops.insert(written, op);
-            Some(op)
+            self.ops.find(&name).inspect(|&op| {
+                self.known_ops.insert(written, op);
+            })
         });
         if let Some(op) = found {
             self.mention(span, Meaning::Operator(op));
