@@ -27,6 +27,7 @@ struct Written {
     def: &'static OpDef,
     /// Its signature, shortened.
     detail: String,
+    summary: &'static str,
     /// A call without operands that are known.
     call: String,
 }
@@ -37,6 +38,7 @@ static WRITTEN: LazyLock<Vec<Written>> = LazyLock::new(|| {
     let written = defs.map(|&def| Written {
         def,
         detail: shortened(&def.signature(), 120),
+        summary: def.summary(),
         call: call_text(def, &vec![None; def.args.len()]),
     });
     written.collect()
@@ -50,7 +52,7 @@ pub(super) fn push(cx: &mut Cx, list: &mut List, scope: &[Var], statement: Optio
     let names = statement.filter(|_| is_narrow).map(|_| Names::of(&cx.checked.text.text, &cx.checked.analysis.lexed.tokens));
     // Where something follows, the statement before it is a binding.
     let binds_first = statement.is_some_and(|at| !cx.checked.text.text[at as usize..].trim_start().starts_with('}'));
-    for &Written { def, ref detail, ref call } in matching {
+    for &Written { def, ref detail, summary, ref call } in matching {
         let (call, rank) = if is_narrow {
             let (operands, fits) = candidates.operands(cx, def);
             (call_text(def, &operands), if fits { Rank::Other } else { Rank::Word })
@@ -59,7 +61,7 @@ pub(super) fn push(cx: &mut Cx, list: &mut List, scope: &[Var], statement: Optio
         };
         let item = CompletionItem {
             detail: Some(detail.clone()),
-            documentation: Some(Documentation::String(def.summary().to_owned())),
+            documentation: Some(Documentation::String(summary.to_owned())),
             ..kind(CompletionItemKind::FUNCTION)
         };
         let plain = snippet(cx, item.clone(), call.clone(), def.name);
