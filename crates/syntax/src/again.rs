@@ -672,7 +672,7 @@ mod tests {
         }
     }
 
-    const PIECES: [&str; 32] = [
+    const PIECES: [&str; 34] = [
         "%",
         "(",
         ")",
@@ -684,6 +684,8 @@ mod tests {
         ";",
         ";",
         "let %a = ",
+        "\n  let %a =\n",
+        "\n  %0 = add(\n",
         "nn.relu(%x)",
         "add(",
         "\n",

@@ -249,6 +249,7 @@ impl Mender<'_> {
     /// Places where a bracket is missing, before the bracket that does not fit is reached. Tells whether the token at
     /// the place is itself left out.
     fn hints(&mut self, at: usize) -> bool {
+        self.close_before_line(at);
         let Some(&top) = self.open.last() else { return false };
         let before = at.checked_sub(1).and_then(|i| self.tok(i));
         let token = self.tokens[at];
@@ -283,6 +284,28 @@ impl Mender<'_> {
         }
         self.close_above(keep, token.span(self.file), &format!("`{}`", token.text(self.source)));
         false
+    }
+
+    /// Closes what an unfinished statement opened, before a statement on a line that is indented no further.
+    fn close_before_line(&mut self, at: usize) {
+        let token = self.tokens[at];
+        if !self.line.first || !STARTS.has(token.tok) || self.n_tried == MAX_MENDED {
+            return;
+        }
+        let indent = self.line.indent;
+        let keep = self.open.iter().rposition(|open| open.binds || open.indent < indent).map_or(0, |i| i + 1);
+        if keep >= self.open.len() {
+            return;
+        }
+        self.n_tried += 1;
+        let with = self.matches_for(at, &self.open_toks(self.open.len()));
+        let without = self.matches_for(at, &self.open_toks(keep));
+        // A second unfinished statement ends both; but a body may begin with a binding.
+        let in_call = binds(self.tokens, at) && self.open[keep..].iter().all(|open| open.tok != Tok::LBrace);
+        if without > with || (without == with && in_call) {
+            let end = self.out.tokens.last().map_or(0, |token| token.end as usize);
+            self.close_above(keep, Span::new(self.file, end, end), &format!("`{}`", token.text(self.source)));
+        }
     }
 
     /// Whether `name=` is here.

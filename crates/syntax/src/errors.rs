@@ -351,7 +351,8 @@ pub(super) fn unclosed(open: &[(Span, &'static str)], place: Span, found: &str, 
         closers => format!("expected {}, found {found}", join_words(closers, "and")),
     };
     let missing: String = open.iter().rev().map(|(_, closer)| *closer).collect();
-    let report = Diagnostic::new(E0103, message).at(place, format!("`{}` is missing before this", excerpt(&missing)));
+    let label = if place == behind { "is missing here" } else { "is missing before this" };
+    let report = Diagnostic::new(E0103, message).at(place, format!("`{}` {label}", excerpt(&missing)));
     let report = inner().fold(report, |report, (opened, _)| report.also(*opened, "opened here"));
     // In `Tensor[(2, 3, float32]` the bracket is missing earlier than it is missed.
     if found == "`]`" {

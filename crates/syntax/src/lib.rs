@@ -22,6 +22,7 @@ mod starts;
 pub mod token;
 mod token_context;
 mod unexpected;
+mod unfinished;
 mod version;
 pub mod walk;
 

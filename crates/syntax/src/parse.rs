@@ -160,8 +160,10 @@ struct Problems {
 }
 
 impl Problems {
-    fn take(&mut self, builder: &mut Builder) {
-        self.shown.append(&mut builder.diagnostics);
+    /// Takes the builder's problems. What is missing where brackets were mended has been reported.
+    fn add(&mut self, builder: &mut Builder, touched: &[u32]) {
+        let is_known = |place: Span| place.start == place.end && touched.binary_search(&place.start).is_ok();
+        self.shown.extend(builder.diagnostics.drain(..).filter(|problem| !is_known(problem.span())));
         self.n_dropped += builder.n_dropped;
     }
 
@@ -235,7 +237,7 @@ impl Parser {
         let mut builder = self.builder(input);
         match self.run(&mut builder, input.tokens, &[]) {
             Ok(()) => {
-                problems.take(&mut builder);
+                problems.add(&mut builder, input.touched);
                 Some((builder, vec![]))
             }
             Err(failure) => self.recover(input, failure, problems),
@@ -247,35 +249,32 @@ impl Parser {
     }
 
     /// Looks for all errors, from the first one on, and builds the tree around them (see `recover.rs`).
-    fn recover(&self, input: &Input, mut failure: Failure, problems: &mut Problems) -> Option<(Builder, Vec<(u32, u32)>)> {
-        let mut recovery = Recovery::new(input.tokens, &self.source, self.symbol == Tok::Module);
+    fn recover(&self, input: &Input, failure: Failure, problems: &mut Problems) -> Option<(Builder, Vec<(u32, u32)>)> {
+        let mut recovery = Recovery::new(input.tokens, &self.source, self.symbol == Tok::Module, MAX_ERRORS);
         let lexical =
             problems.shown.iter().filter(|problem| problem.is_error()).map(|problem| problem.span()).collect::<Vec<_>>();
         let empty = || Builder::new(self.file, self.source.clone(), None);
         let is_near = |at: usize| input.known.is_some_and(|known| known.is_near(at));
+        let full = |at: usize| input.known.map_or(at, |known| known.full_index(at));
         let report = |failure: &Failure| {
-            let at = input.known.map_or(failure.at, |known| known.full_index(failure.at));
-            unexpected::report(self.file, &self.source, input.full, &Failure { at, expected: failure.expected })
+            unexpected::report(self.file, &self.source, input.full, &Failure { at: full(failure.at), expected: failure.expected })
         };
-        for _ in 0..MAX_ERRORS {
-            if is_near(failure.at) {
-                return None;
-            }
-            let Ok(mistake) = recovery.patch(&failure) else { break };
-            if recovery.last_patch().is_some_and(|(start, end)| is_near(start) || is_near(end)) {
-                return None;
-            }
-            if let Some(within) = mistake
-                && !self.is_known(input, failure.at, within, &lexical)
-            {
-                problems.shown.push(report(&failure));
-            }
-            // Whether it can be read does not depend on what is known.
-            let Err(next) = self.run(&mut empty(), input.tokens, &recovery.patches_and_skips()) else {
+        if recovery.unfinished().iter().any(|unfinished| is_near(unfinished.value) || is_near(unfinished.next)) {
+            return None;
+        }
+        for unfinished in recovery.unfinished() {
+            problems.shown.push(unexpected::no_value(self.file, &self.source, input.full, full(unfinished.next)));
+        }
+        let mut read = match recovery.unfinished() {
+            [] => Err(failure),
+            _ => self.run(&mut self.builder(input), input.tokens, &recovery.patches_and_skips()),
+        };
+        for _ in 0..=MAX_ERRORS {
+            let Err(failure) = &read else {
                 let mut builder = self.builder(input);
                 let patches = recovery.patches();
                 let read = self.run(&mut builder, input.tokens, &patches);
-                problems.take(&mut builder);
+                problems.add(&mut builder, input.touched);
                 let place = |patch: &Patch| {
                     let before = patch.start.checked_sub(1).map_or(0, |last| input.tokens[last].end);
                     let end = patch.end.checked_sub(1).map_or(0, |last| input.tokens[last].end);
@@ -283,9 +282,23 @@ impl Parser {
                 };
                 return Some(if read.is_ok() { (builder, patches.iter().map(place).collect()) } else { (empty(), vec![]) });
             };
-            failure = next;
+            if is_near(failure.at) {
+                return None;
+            }
+            let Ok(mistake) = recovery.patch(failure) else { break };
+            if recovery.last_patch().is_some_and(|(start, end)| is_near(start) || is_near(end)) {
+                return None;
+            }
+            if let Some(within) = mistake
+                && !self.is_known(input, failure.at, within, &lexical)
+            {
+                problems.shown.push(report(failure));
+            }
+            read = self.run(&mut self.builder(input), input.tokens, &recovery.patches_and_skips());
         }
-        if problems.shown.iter().all(|problem| !problem.is_error()) {
+        if let Err(failure) = read
+            && problems.shown.iter().all(|problem| !problem.is_error())
+        {
             problems.shown.push(report(&failure));
         }
         Some((empty(), vec![]))

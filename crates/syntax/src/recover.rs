@@ -3,22 +3,35 @@
 //! The tokens are patched and parsed again. A patch is the smallest change that makes the place readable: an inserted `;` or `,`,
 //! a deleted token, or a `HOLE` in place of the value, statement, clause, parameter or definition around the mistake. The
 //! brackets, which `brackets.rs` has made to match, and the separators between them decide which. So a `;` inside parentheses is
-//! never taken for the end of a statement.
+//! never taken for the end of a statement. Where the separator itself is missing, a line that is indented no further begins the next
+//! statement. Bindings without a value come first (see `unfinished.rs`).
 //!
 //! The cost stays linear. The text before the statement with the mistake has been read, and a block stays readable without some
 //! of its statements: while errors are being searched for, those statements are skipped. When no more are found, the text is read
 //! once more, with all patches and without skipping, to build the tree.
 
 use super::failure::Failure;
-use super::starts::{STARTS, begins_def, binds, starts_line, starts_statement};
+use super::starts::{Indents, STARTS, begins_def, binds, starts_line, starts_statement};
 use super::token::{OPERATORS, Tok, TokSet, Token};
+use super::unfinished::{self, Unfinished};
 
-/// A change of the token list: `put` replaces the tokens from `start` to before `end`.
+/// A change of the token list: the tokens `put` replace those from `start` to before `end`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patch {
     pub(crate) start: usize,
     pub(crate) end: usize,
-    pub(crate) put: Option<Tok>,
+    pub(crate) put: &'static [Tok],
+}
+
+impl Patch {
+    fn hole(start: usize, end: usize) -> Patch {
+        Patch { start, end, put: &[Tok::Hole] }
+    }
+
+    /// Whether it ends a statement or an element.
+    fn separates(&self) -> bool {
+        matches!(self.put, [.., Tok::Semi | Tok::Comma])
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,6 +86,7 @@ pub(super) struct Recovery<'t> {
     /// Tokens before this one are reflected in `frames`.
     next: usize,
     patches: Vec<Patch>,
+    unfinished: Vec<Unfinished>,
     /// How many units outward the last hole went; grows as long as holes do not help.
     level: usize,
     /// Errors before this token follow from one that was reported.
@@ -80,15 +94,25 @@ pub(super) struct Recovery<'t> {
 }
 
 impl<'t> Recovery<'t> {
-    /// `tokens` have matching brackets.
-    pub(crate) fn new(tokens: &'t [Token], source: &'t str, is_module: bool) -> Recovery<'t> {
+    /// `tokens` have matching brackets. Of bindings without a value, `most` are told from chains.
+    pub(crate) fn new(tokens: &'t [Token], source: &'t str, is_module: bool, most: usize) -> Recovery<'t> {
         let kind = if is_module { Kind::Defs } else { Kind::Body };
         let frames = vec![Frame::new(kind, 0, 0)];
-        Recovery { tokens, source, partner: partners(tokens), frames, next: 0, patches: vec![], level: 0, quiet_until: 0 }
+        let mut unfinished = unfinished::find(tokens, source);
+        unfinished.truncate(most);
+        let partner = partners(tokens);
+        Recovery { tokens, source, partner, frames, next: 0, patches: vec![], unfinished, level: 0, quiet_until: 0 }
+    }
+
+    /// Bindings without a value, which are known from the start.
+    pub(crate) fn unfinished(&self) -> &[Unfinished] {
+        &self.unfinished
     }
 
     pub(crate) fn patches(&self) -> Vec<Patch> {
-        let mut patches = self.patches.clone();
+        let ends =
+            |unfinished: &Unfinished| Patch { start: unfinished.value, end: unfinished.next, put: &[Tok::Hole, Tok::Semi] };
+        let mut patches: Vec<Patch> = self.patches.iter().copied().chain(self.unfinished.iter().map(ends)).collect();
         patches.sort_by_key(|patch| (patch.start, patch.end));
         patches
     }
@@ -101,7 +125,7 @@ impl<'t> Recovery<'t> {
     /// The patches, and skips over everything that has been read in full.
     pub(crate) fn patches_and_skips(&self) -> Vec<Patch> {
         let mut skips = vec![];
-        let mut skip = |start, end| skips.push(Patch { start, end, put: None });
+        let mut skip = |start, end| skips.push(Patch { start, end, put: &[] });
         for frame in &self.frames {
             match frame.kind {
                 Kind::Defs | Kind::Body => skip(frame.first, frame.unit),
@@ -114,10 +138,9 @@ impl<'t> Recovery<'t> {
         }
         skips.retain(|skip| skip.start < skip.end);
         // A separator that was put in goes with the statement before it.
-        let separates = |patch: &Patch| matches!(patch.put, Some(Tok::Semi | Tok::Comma));
         let skipped =
-            |p: &Patch| skips.iter().any(|s| s.start <= p.start && (p.start < s.end || (p.start == s.end && separates(p))));
-        let mut view: Vec<Patch> = self.patches.iter().copied().filter(|patch| !skipped(patch)).collect();
+            |p: &Patch| skips.iter().any(|s| s.start <= p.start && (p.start < s.end || (p.start == s.end && p.separates())));
+        let mut view: Vec<Patch> = self.patches().into_iter().filter(|patch| !skipped(patch)).collect();
         view.extend(skips);
         // An insertion comes before a replacement at the same place.
         view.sort_by_key(|patch| (patch.start, patch.end));
@@ -136,7 +159,7 @@ impl<'t> Recovery<'t> {
             0 => self.smallest(failure),
             level => {
                 let unit = self.unit_of_depth(level - 1).ok_or(())?;
-                Patch { start: unit.start, end: unit.end, put: Some(Tok::Hole) }
+                self.ended(Patch::hole(unit.start, unit.end), self.unit_frame(level - 1))
             }
         };
         self.add(patch, stuck);
@@ -145,16 +168,41 @@ impl<'t> Recovery<'t> {
 
     fn add(&mut self, patch: Patch, replaces: bool) {
         if replaces {
-            let ends_before = |old: &Patch| old.end < patch.start || (old.end == patch.start && old.put != Some(Tok::Hole));
+            let ends_before = |old: &Patch| old.end < patch.start || (old.end == patch.start && old.put != [Tok::Hole]);
             self.patches.retain(ends_before);
         }
-        if let (Some(Tok::Semi | Tok::Comma), Some(frame)) = (patch.put, self.frames.last_mut()) {
-            frame.begin_unit(patch.start);
-            if patch.put == Some(Tok::Comma) {
-                (frame.clause, frame.body) = (patch.start, None);
+        self.unfinished.retain(|old| old.next <= patch.start || patch.end <= old.value);
+        if patch.separates() {
+            self.advance(patch.end);
+            if let Some(frame) = self.frames.last_mut() {
+                frame.begin_unit(patch.end);
+                if patch.put == [Tok::Comma] {
+                    (frame.clause, frame.body) = (patch.end, None);
+                }
             }
         }
         self.patches.push(patch);
+    }
+
+    /// A patch of a unit up to its end, with the `;` that is missing there if the next statement follows.
+    fn ended(&self, patch: Patch, frame_idx: Option<usize>) -> Patch {
+        let follows = frame_idx.is_some_and(|i| self.begins_next(i, patch.end));
+        if follows { Patch { put: &[Tok::Hole, Tok::Semi], ..patch } } else { patch }
+    }
+
+    /// Whether the statement after the current one of a frame begins at a token, outside of inner brackets.
+    fn begins_next(&self, frame_idx: usize, at: usize) -> bool {
+        let frame = self.frames[frame_idx];
+        frame.unit < at && self.starts_statement(frame.kind, at) && Indents::new(self.tokens, frame.unit, self.source).begins(at)
+    }
+
+    /// Whether a statement begins at a token that stands directly inside a frame.
+    fn starts_statement(&self, kind: Kind, at: usize) -> bool {
+        match kind {
+            Kind::Part | Kind::Defs => false,
+            Kind::Clauses => binds(self.tokens, at),
+            Kind::Body => starts_statement(self.tokens, at, self.source),
+        }
     }
 
     fn tok(&self, at: usize) -> Option<Tok> {
@@ -166,6 +214,11 @@ impl<'t> Recovery<'t> {
         while self.next < to.min(self.tokens.len()) {
             let at = self.next;
             self.next += 1;
+            if self.unfinished.binary_search_by_key(&at, |unfinished| unfinished.next).is_ok()
+                && let Some(frame) = self.frames.last_mut()
+            {
+                frame.begin_unit(at);
+            }
             let tok = self.tokens[at].tok;
             match tok {
                 Tok::LParen | Tok::LBracket => self.frames.push(Frame::new(Kind::Part, at, at + 1)),
@@ -261,6 +314,7 @@ impl<'t> Recovery<'t> {
         let mut at = from;
         while let Some(tok) = self.tok(at) {
             match tok {
+                _ if self.begins_next(frame_idx, at) => return at,
                 Tok::LParen | Tok::LBracket | Tok::LBrace => {
                     at = self.partner_of(at).unwrap_or(self.tokens.len());
                     // A definition ends with its braces.
@@ -289,7 +343,7 @@ impl<'t> Recovery<'t> {
         if let Some(patch) = self.separator(failure) {
             return patch;
         }
-        let Some(i) = self.unit_frame(0) else { return Patch { start: 0, end: self.tokens.len(), put: Some(Tok::Hole) } };
+        let Some(i) = self.unit_frame(0) else { return Patch::hole(0, self.tokens.len()) };
         let frame = self.frames[i];
         let end = self.unit_end(i);
         let start = match frame.kind {
@@ -298,14 +352,14 @@ impl<'t> Recovery<'t> {
             _ => match frame.value {
                 Some(value) => value,
                 None => {
-                    if let Some(annotation) = self.let_annotation(at, frame.unit, end) {
-                        return annotation;
+                    if let Some(head) = self.let_head(at, frame.unit, end) {
+                        return head;
                     }
                     frame.unit
                 }
             },
         };
-        Patch { start, end, put: Some(Tok::Hole) }
+        self.ended(Patch::hole(start, end), Some(i))
     }
 
     /// A separator that is missing, or one too many.
@@ -313,20 +367,14 @@ impl<'t> Recovery<'t> {
         let at = failure.at;
         let tok = self.tok(at)?;
         let inner = *self.frames.last()?;
-        let insert = |put| Some(Patch { start: at, end: at, put: Some(put) });
-        let next_statement = match inner.kind {
-            Kind::Part | Kind::Defs => false,
-            Kind::Clauses => binds(self.tokens, at),
-            Kind::Body => starts_statement(self.tokens, at, self.source),
-        };
-        if failure.expected.has(Tok::Semi) && next_statement {
-            return insert(Tok::Semi);
+        if failure.expected.has(Tok::Semi) && self.starts_statement(inner.kind, at) {
+            return Some(Patch { start: at, end: at, put: &[Tok::Semi] });
         }
         let is_list = matches!(inner.kind, Kind::Part | Kind::Clauses);
         let patch = if failure.expected.has(Tok::Comma) && is_list && STARTS.has(tok) {
-            Patch { start: at, end: at, put: Some(Tok::Comma) }
+            Patch { start: at, end: at, put: &[Tok::Comma] }
         } else if self.is_extra(at, failure.expected) {
-            Patch { start: at, end: at + 1, put: None }
+            Patch { start: at, end: at + 1, put: &[] }
         } else {
             return None;
         };
@@ -357,12 +405,19 @@ impl<'t> Recovery<'t> {
         }
     }
 
-    /// `let %x: <mistake> = v;`: the type alone becomes a hole, so that the name stays known.
-    fn let_annotation(&self, at: usize, unit: usize, end: usize) -> Option<Patch> {
-        let has_type =
-            self.tok(unit) == Some(Tok::Let) && self.tok(unit + 1) == Some(Tok::Local) && self.tok(unit + 2) == Some(Tok::Colon);
-        let assign = self.find_flat(unit + 3, end, |tok| tok == Tok::Assign)?;
-        (has_type && unit + 3 <= at && at <= assign).then_some(Patch { start: unit + 3, end: assign, put: Some(Tok::Hole) })
+    /// `let %x: <mistake> = v;`: the type alone becomes a hole, so that the name stays known; of `let %x` without a value, what is
+    /// missing.
+    fn let_head(&self, at: usize, unit: usize, end: usize) -> Option<Patch> {
+        let names = self.tok(unit) == Some(Tok::Let) && self.tok(unit + 1) == Some(Tok::Local) && unit + 2 <= at;
+        if !names {
+            return None;
+        }
+        let has_type = self.tok(unit + 2) == Some(Tok::Colon);
+        match self.find_flat(unit + 2, end, |tok| tok == Tok::Assign) {
+            Some(assign) if has_type && unit + 3 <= at && at <= assign => Some(Patch::hole(unit + 3, assign)),
+            None if at == end => Some(Patch { start: unit + 2, end, put: &[Tok::Assign, Tok::Hole, Tok::Semi] }),
+            _ => None,
+        }
     }
 
     /// The first token from `from` to before `end`, outside of inner brackets, that `wanted` holds of.
@@ -380,9 +435,8 @@ impl<'t> Recovery<'t> {
 
     /// A mistake in the head of a definition, or between definitions.
     fn in_def(&self, at: usize, frame: Frame, end: usize) -> Patch {
-        let hole = |start, end| Patch { start, end, put: Some(Tok::Hole) };
         let def = frame.unit;
-        let whole = hole(def, end.max(at));
+        let whole = Patch::hole(def, end.max(at));
         if self.tok(def) != Some(Tok::Def) {
             return whole;
         }
@@ -390,7 +444,7 @@ impl<'t> Recovery<'t> {
         let params_end = self.partner_of(params).unwrap_or(end);
         if at <= params && at == def + 1 {
             let name_end = self.find_flat(at, params, |tok| tok == Tok::LBracket).unwrap_or(params);
-            return hole(at, name_end);
+            return Patch::hole(at, name_end);
         }
         if params < at && at <= params_end {
             return self.in_params(at, params_end);
@@ -402,8 +456,8 @@ impl<'t> Recovery<'t> {
                     self.tok(i) == Some(Tok::Arrow) || (self.tok(i - 1), self.tok(i)) == (Some(Tok::Minus), Some(Tok::Gt))
                 };
                 match (params_end + 1..at).find(|&i| arrow(i)) {
-                    Some(arrow) => hole(arrow + 1, body),
-                    None => Patch { start: params_end + 1, end: body, put: None },
+                    Some(arrow) => Patch::hole(arrow + 1, body),
+                    None => Patch { start: params_end + 1, end: body, put: &[] },
                 }
             }
             _ => whole,
@@ -416,9 +470,9 @@ impl<'t> Recovery<'t> {
         let start = if self.frames.len() > 1 { self.frames[1].unit } else { at };
         let end = if self.frames.len() > 1 { self.unit_end(1) } else { at }.min(params_end);
         match (self.tok(start), self.tok(start + 1)) {
-            (Some(Tok::Local), Some(Tok::Colon)) if start + 2 <= at => Patch { start: start + 2, end, put: Some(Tok::Hole) },
-            (Some(Tok::Local), _) if start < at => Patch { start: start + 1, end, put: None },
-            _ => Patch { start, end, put: Some(Tok::Hole) },
+            (Some(Tok::Local), Some(Tok::Colon)) if start + 2 <= at => Patch::hole(start + 2, end),
+            (Some(Tok::Local), _) if start < at => Patch { start: start + 1, end, put: &[] },
+            _ => Patch::hole(start, end),
         }
     }
 }
@@ -447,6 +501,8 @@ pub(super) struct Patched<'t> {
     tokens: &'t [Token],
     patches: std::slice::Iter<'t, Patch>,
     patch: Option<Patch>,
+    /// How many of its tokens have been put.
+    n_put: usize,
     next: usize,
 }
 
@@ -455,17 +511,18 @@ impl<'t> Patched<'t> {
     pub(crate) fn new(tokens: &'t [Token], patches: &'t [Patch]) -> Patched<'t> {
         let mut patches = patches.iter();
         let patch = patches.next().copied();
-        Patched { tokens, patches, patch, next: 0 }
+        Patched { tokens, patches, patch, n_put: 0, next: 0 }
     }
 
-    /// The token that stands for a patch.
-    fn stand_in(&self, patch: Patch, tok: Tok) -> Token {
-        let before = patch.start.checked_sub(1).map_or(0, |i| self.tokens[i].end);
-        match self.tokens.get(patch.start..patch.end) {
-            Some([first, .., last]) => Token { tok, start: first.start, end: last.end },
-            Some([only]) => Token { tok, ..*only },
-            _ => Token { tok, start: before, end: before },
-        }
+    /// The token that stands for what a patch replaces, or follows it.
+    fn stand_in(&self, patch: Patch, n_put: usize) -> Token {
+        let before = |at: usize| at.checked_sub(1).map_or(0, |i| self.tokens[i].end);
+        let end = before(patch.end);
+        let start = match self.tokens.get(patch.start..patch.end) {
+            Some([first, ..]) if n_put == 0 => first.start,
+            _ => end,
+        };
+        Token { tok: patch.put[n_put], start, end }
     }
 }
 
@@ -474,11 +531,12 @@ impl Iterator for Patched<'_> {
 
     fn next(&mut self) -> Option<(usize, Token)> {
         while let Some(patch) = self.patch.filter(|patch| patch.start <= self.next) {
-            self.patch = self.patches.next().copied();
-            self.next = self.next.max(patch.end);
-            if let Some(tok) = patch.put {
-                return Some((patch.start, self.stand_in(patch, tok)));
+            if self.n_put < patch.put.len() {
+                self.n_put += 1;
+                return Some((patch.start, self.stand_in(patch, self.n_put - 1)));
             }
+            self.next = self.next.max(patch.end);
+            (self.patch, self.n_put) = (self.patches.next().copied(), 0);
         }
         let at = self.next;
         self.next += 1;

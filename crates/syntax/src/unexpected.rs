@@ -4,7 +4,7 @@
 
 use super::errors::excerpt;
 use super::failure::Failure;
-use super::starts::{STARTS, starts_statement};
+use super::starts::{STARTS, starts_line, starts_statement};
 use super::token::{Tok, TokSet, Token};
 use super::token_context::{KEYWORDS, NAMES, TokenContext};
 use relayc_base::diag::codes::{E0008, E0101, E0105, E0201, E0202, E0204};
@@ -17,6 +17,7 @@ pub(super) fn report(file: FileId, source: &str, tokens: &[Token], failure: &Fai
     let scene = TokenContext { file, source, tokens, at: failure.at, expected: failure.expected };
     let mistakes: &[fn(&TokenContext) -> Option<Diagnostic>] = &[
         second_version,
+        unfinished_line,
         keyword_as_name,
         split_operator,
         negative_operand,
@@ -43,6 +44,14 @@ pub(super) fn report(file: FileId, source: &str, tokens: &[Token], failure: &Fai
     all.copied().find_map(|mistake| mistake(&scene)).unwrap_or_else(|| scene.plain())
 }
 
+/// The report of a binding without a value, before the statement at `next`.
+pub(super) fn no_value(file: FileId, source: &str, tokens: &[Token], next: usize) -> Diagnostic {
+    let scene = TokenContext { file, source, tokens, at: next, expected: TokSet::default() };
+    Diagnostic::new(E0101, format!("expected an expression, found {}", scene.found_words()))
+        .at(scene.behind(), "a value is missing here")
+        .also(scene.place(), "the next statement")
+}
+
 // ---- Mistakes that can be recognised ----
 
 /// A version section that is not the first thing in the file.
@@ -52,6 +61,13 @@ fn second_version(scene: &TokenContext) -> Option<Diagnostic> {
             .at(scene.place(), "not expected here")
             .fix("remove it", scene.place(), "")
     })
+}
+
+/// `let %x = nn.` above `let %y = …;`.
+fn unfinished_line(scene: &TokenContext) -> Option<Diagnostic> {
+    let names = matches!((scene.found()?, scene.tok(scene.at + 1)?), (Tok::Let, Tok::Local) | (Tok::Graph, Tok::Assign));
+    (names && starts_line(scene.tokens, scene.at, scene.source) && !scene.expected.has(Tok::Semi))
+        .then(|| scene.message().at(scene.behind(), "the line ends here").also(scene.place(), "the next statement"))
 }
 
 /// `type let { … }`, `f(type=1)`.

@@ -59,6 +59,7 @@ pub enum TyData {
 #[derive(Clone, Copy, Debug)]
 struct Facts {
     has_hole: bool,
+    has_error: bool,
     has_param: bool,
     is_tuple_of_tensors: bool,
 }
@@ -94,6 +95,7 @@ impl Types {
             self.children(ty, &mut children);
             let facts = Facts {
                 has_hole: matches!(data, TyData::Hole(_)) || children.iter().any(|&child| self.has_hole(child)),
+                has_error: matches!(data, TyData::Error) || children.iter().any(|&child| self.has_error(child)),
                 has_param: matches!(data, TyData::Param { .. }) || children.iter().any(|&child| self.has_param(child)),
                 is_tuple_of_tensors: matches!(data, TyData::Tuple(_))
                     && children.iter().all(|&child| self.as_tensor(child).is_some()),
@@ -111,6 +113,11 @@ impl Types {
     /// Whether the type contains a hole, bound or not.
     pub fn has_hole(&self, ty: Ty) -> bool {
         self.facts[ty.index()].has_hole
+    }
+
+    /// Whether a part of the type is not known because of an error.
+    pub fn has_error(&self, ty: Ty) -> bool {
+        self.facts[ty.index()].has_error
     }
 
     /// Whether the type contains a type parameter, be it one of a function type inside.

@@ -20,7 +20,7 @@ use relayc_driver::analyse;
 use relayc_ir::attrs::{Field, Kind, OpTable};
 use relayc_ir::types::{DType, Ty};
 use relayc_ops::OpDef;
-use relayc_syntax::ast::{ExprKind, PatKind, StmtKind};
+use relayc_syntax::ast::{ExprKind, PatKind, StmtId, StmtKind};
 use relayc_syntax::walk::Node;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -345,9 +345,15 @@ fn in_scope<'t>(cx: &Cx, text: &'t str, at: u32) -> Vec<Var<'t>> {
                 params.extend(ast.items(ast.funcs[func].params).iter().map(|param| param.name));
             }
             Node::Expr(expr) => {
-                let ExprKind::Seq { stmts, .. } = ast.exprs[expr].kind else { continue };
-                let before = ast.items(stmts).iter().filter(|&&stmt| ast.stmts[stmt].span.end <= at);
-                names.extend(before.filter_map(|&stmt| match ast.stmts[stmt].kind {
+                let ExprKind::Seq { stmts, value } = ast.exprs[expr].kind else { continue };
+                let stmts: &[StmtId] = ast.items(stmts);
+                let next = stmts.iter().skip(1).map(|&stmt| ast.stmts[stmt].span).chain([ast.exprs[value].span]);
+                // One without its `;` is still being written until the next one begins.
+                let is_over = |(stmt, next): &(&StmtId, Span)| {
+                    let span = ast.stmts[**stmt].span;
+                    span.end <= at && (next.start < at || ast.text(span).ends_with(';'))
+                };
+                names.extend(stmts.iter().zip(next).filter(is_over).filter_map(|(&stmt, _)| match ast.stmts[stmt].kind {
                     StmtKind::Let { name, .. } | StmtKind::Graph { name, .. } | StmtKind::FreeVar { name, .. } => Some(name),
                     StmtKind::Error | StmtKind::Expr(_) => None,
                 }));

@@ -81,7 +81,8 @@ fn result(cx: &Cx, func: &Func) -> Option<InlayHint> {
 }
 
 fn is_known(cx: &Cx, ty: Ty) -> bool {
-    ty != Ty::ERROR && !cx.checked.module().types.has_hole(ty)
+    let types = &cx.checked.module().types;
+    !types.has_error(ty) && !types.has_hole(ty)
 }
 
 /// A hint with a type; `of` is the name whose dimensions can be followed.

@@ -1,0 +1,56 @@
+//! A binding without a value above others: one diagnostic, and those of what follows.
+#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 8), float32], %w: Tensor[(4, 9), float32]) {
+  let %a =
+  let %b = nn.dense(%x, %w, units=4);
+  let %c = nn.relu(%b);
+  %c
+}
+> diagnostic
+{
+  "items": [
+    {
+      "code": "E0101",
+      "message": "expected an expression, found `let`\na value is missing here",
+      "range": "3:11-3:11",
+      "relatedInformation": [
+        {
+          "location": {
+            "range": "4:3-4:6"
+          },
+          "message": "the next statement"
+        }
+      ],
+      "severity": 1,
+      "source": "relayc"
+    },
+    {
+      "code": "E0308",
+      "message": "`nn.dense`: expected a weight for 8 inputs, found one for 9\n`%w` is `Tensor[(4, 9), float32]`, axis 1\nrule: weight[1] == data[-1], here 9 == 8\nnote: `nn.dense` rule C3\nhelp: declare `%x: Tensor[(1, 9), float32]`\nhelp: declare `%w: Tensor[(4, 8), float32]`",
+      "range": "4:25-4:27",
+      "relatedInformation": [
+        {
+          "location": {
+            "range": "4:21-4:23"
+          },
+          "message": "`%x` is `Tensor[(1, 8), float32]`, axis 1"
+        },
+        {
+          "location": {
+            "range": "2:40-2:67"
+          },
+          "message": "9: `%w` is declared here"
+        },
+        {
+          "location": {
+            "range": "2:11-2:38"
+          },
+          "message": "8: `%x` is declared here"
+        }
+      ],
+      "severity": 1,
+      "source": "relayc"
+    }
+  ],
+  "kind": "full"
+}
