@@ -275,6 +275,7 @@ fn finish(
         diagnostics.extend(found);
         diagnostics.extend(how.weights.iter().flat_map(|weights| weights.check(module, &how.entry)));
     }
+    lint::apply_comments(file, ast, &how.levels, diagnostics, until == Phase::Lint);
     how.levels.apply(diagnostics);
     diag::sort_and_limit(diagnostics, MAX_DIAGNOSTICS);
 }

@@ -29,5 +29,31 @@ def @f(%x: int32) { let %y$0 = add(%x, 1); %x }
     "isPreferred": true,
     "kind": "quickfix",
     "title": "leave the `let` out, or name it `%_y`"
+  },
+  {
+    "diagnostics": [
+      {
+        "code": "W0005",
+        "message": "the variable `%y` is never used\nbound here, used nowhere\nhelp: leave the `let` out, or name it `%_y`",
+        "range": "2:25-2:27",
+        "severity": 2,
+        "source": "relayc",
+        "tags": [
+          1
+        ]
+      }
+    ],
+    "edit": {
+      "changes": {
+        "file:///net.relay": [
+          {
+            "newText": "// allow: unused-let\n",
+            "range": "2:1-2:1"
+          }
+        ]
+      }
+    },
+    "kind": "quickfix",
+    "title": "allow `unused-let` here"
   }
 ]

@@ -205,4 +205,6 @@ codes! {
     W0016 "a choice that is not used";
     W0017 "a cache that cannot be used";
     W0018 "a file of the cache that is not used";
+    W0019 "a lint that does not exist";
+    W0020 "a comment that allows nothing";
 }

@@ -4,11 +4,14 @@
 //! with a function run here, on a program without errors. Each visits every expression a bounded number of times and does not
 //! recurse.
 
+mod allow;
 mod comment;
 mod doubtful;
 mod no_op;
 mod unused;
 
+pub use allow::allowing;
+pub(crate) use allow::apply as apply_comments;
 use relayc_base::diag::{Code, Diagnostic, Severity, codes};
 use relayc_base::text::nearest;
 use relayc_base::{FileId, Idx};
@@ -43,6 +46,20 @@ struct Program<'a> {
     used: Vec<bool>,
 }
 
+impl Lint {
+    /// The lint with a name or a code.
+    fn named(which: &str) -> Option<&'static Lint> {
+        let name = OLD_NAMES.iter().find(|(old, _)| *old == which).map_or(which, |&(_, name)| name);
+        LINTS.iter().find(|lint| lint.code.id().eq_ignore_ascii_case(which) || lint.name == name)
+    }
+}
+
+/// The name or code of a lint that is spelt nearly so, or one of other names.
+fn nearest_to(which: &str, others: &[&'static str]) -> Option<&'static str> {
+    let names = || LINTS.iter().flat_map(|lint| [lint.name, lint.code.id()]).chain(others.iter().copied());
+    nearest(which, names()).or_else(|| nearest(&which.to_ascii_uppercase(), names()))
+}
+
 const fn lint(code: Code, name: &'static str, level: Level, run: Option<fn(&Program) -> Vec<Diagnostic>>) -> Lint {
     Lint { code, name, level, run }
 }
@@ -67,6 +84,8 @@ pub(crate) const LINTS: &[Lint] = &[
     lint(codes::W0013, "unused-function", Level::Allow, Some(unused::functions)),
     lint(codes::W0014, "misread-by-tvm", Level::Warn, None),
     lint(codes::W0015, "doubtful-attribute", Level::Warn, Some(doubtful::attributes)),
+    lint(codes::W0019, "unknown-lint", Level::Warn, None),
+    lint(codes::W0020, "unused-allow", Level::Warn, None),
 ];
 
 /// The requested levels: for single lints and for groups.
@@ -89,12 +108,7 @@ impl Levels {
             "warnings" => self.warnings = Some(level),
             "all" => self.all = Some(level),
             _ => {
-                let name = OLD_NAMES.iter().find(|(old, _)| *old == which).map_or(which, |&(_, name)| name);
-                let found = LINTS.iter().find(|lint| lint.code.id().eq_ignore_ascii_case(which) || lint.name == name);
-                let names = || LINTS.iter().flat_map(|lint| [lint.name, lint.code.id()]).chain(GROUPS);
-                let upper = which.to_ascii_uppercase();
-                let near = || nearest(which, names()).or_else(|| nearest(&upper, names()));
-                let lint = found.ok_or_else(near)?;
+                let lint = Lint::named(which).ok_or_else(|| nearest_to(which, &GROUPS))?;
                 self.one.push((lint.code, level));
             }
         }

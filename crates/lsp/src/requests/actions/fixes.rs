@@ -1,10 +1,10 @@
-//! What diagnostics suggest: at a place, for all of one kind, and all that are certain.
+//! What diagnostics suggest: at a place, for all of one kind, and all that are certain; and comments that allow them.
 
 use super::{Promise, Proposal, rewritten, touch};
 use crate::requests::{Cx, diagnostics, name};
 use relayc_base::diag::{Diagnostic, Edit, fix};
 use relayc_base::{FileId, Span, text};
-use relayc_driver::{Phase, check_text_as, fix as driver_fix};
+use relayc_driver::{Phase, check_text_as, fix as driver_fix, lint};
 
 /// What diagnostics at a place suggest. The certain one is preferred.
 pub(super) fn at(cx: &Cx, within: Span) -> Vec<Proposal> {
@@ -21,6 +21,16 @@ pub(super) fn at(cx: &Cx, within: Span) -> Vec<Proposal> {
         proposals.extend(all_of_kind(cx, diagnostic));
     }
     proposals
+}
+
+/// Comments that silence the lints at a place.
+pub(super) fn allow(cx: &Cx, within: Span) -> Vec<Proposal> {
+    let allowing = |diagnostic| {
+        let (lint, edit) = lint::allowing(cx.checked.ast(), diagnostic)?;
+        let answered = Some(vec![diagnostics::one(cx, diagnostic)]);
+        Some(Proposal { diagnostics: answered, ..Proposal::new(format!("allow `{lint}` here"), Promise::Suggested, vec![edit]) })
+    };
+    at_place(cx, within).filter_map(allowing).collect()
 }
 
 fn at_place<'a>(cx: &'a Cx, within: Span) -> impl Iterator<Item = &'a Diagnostic> {

@@ -88,6 +88,7 @@ const fn costly(name: &'static str, kind: CodeActionKind, propose: Propose) -> F
 const FAMILIES: &[Family] = &[
     family("fix", CodeActionKind::QUICKFIX, fixes::at),
     family("arms", CodeActionKind::QUICKFIX, arms::fill),
+    family("allow", CodeActionKind::QUICKFIX, fixes::allow),
     costly("fix-all", FIX_ALL, fixes::all),
     family("extract", CodeActionKind::REFACTOR_EXTRACT, bindings::extract),
     family("inline", CodeActionKind::REFACTOR_INLINE, bindings::inline),

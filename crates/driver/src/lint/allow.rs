@@ -1,0 +1,206 @@
+//! Comments that silence lints: `// allow: unused-let, no-op`.
+//!
+//! On a line of its own, such a comment is about what begins behind it: a definition, a parameter, a statement, a clause. Behind other
+//! text it is about its line, and about the statement or parameter that ends there. It wins over every level. A name that is no lint is
+//! reported (W0019), and so is one that silences nothing (W0020).
+
+use super::{LINTS, Level, Levels, Lint, MAX_EACH, nearest_to};
+use relayc_base::diag::{Diagnostic, Edit, codes, has_errors};
+use relayc_base::text::shortened;
+use relayc_base::{FileId, Span};
+use relayc_syntax::ast::{Ast, Def, ExprKind};
+use relayc_syntax::lexer::{self, Lexed};
+use rustc_hash::FxHashMap;
+
+/// The word that such a comment begins with.
+const WORD: &str = "allow:";
+
+/// A name in a comment.
+struct Name {
+    span: Span,
+    lint: Option<&'static Lint>,
+    /// What it is about.
+    scope: Span,
+    silences: bool,
+    /// What to leave out if it is one too many.
+    edit: Edit,
+}
+
+/// Drops the diagnostics that comments allow, and reports comments that are wrong once the lints have run.
+pub(crate) fn apply(file: FileId, ast: &Ast, levels: &Levels, diagnostics: &mut Vec<Diagnostic>, linted: bool) {
+    if !ast.source.contains(WORD) {
+        return;
+    }
+    let mut names = names(file, ast);
+    let is_cut = |lint: &Lint| diagnostics.iter().filter(|d| d.code == lint.code).count() >= MAX_EACH;
+    let cut: Vec<bool> = LINTS.iter().map(is_cut).collect();
+    diagnostics.retain(|diagnostic| {
+        let place = diagnostic.span();
+        let mut is_allowed = false;
+        for name in names.iter_mut().filter(|name| name.lint.is_some_and(|lint| lint.code == diagnostic.code)) {
+            if place.file == file && name.scope.start <= place.start && place.start <= name.scope.end {
+                name.silences = true;
+                is_allowed = true;
+            }
+        }
+        !is_allowed
+    });
+    if !linted {
+        return;
+    }
+    let is_checked = !has_errors(diagnostics);
+    let might =
+        |lint: &Lint| levels.of(lint) != Level::Allow && !LINTS.iter().zip(&cut).any(|(l, cut)| l.code == lint.code && *cut);
+    for name in names {
+        match name.lint {
+            None => diagnostics.push(unknown(&name, &ast.source)),
+            Some(lint) if is_checked && !name.silences && might(lint) => diagnostics.push(silences_nothing(name, lint)),
+            Some(_) => {}
+        }
+    }
+}
+
+/// W0019.
+fn unknown(name: &Name, text: &str) -> Diagnostic {
+    let word = slice(text, name.span);
+    let report = Diagnostic::new(codes::W0019, format!("there is no lint `{}`", shortened(word, 60))).at(name.span, "unknown");
+    match nearest_to(word, &[]) {
+        Some(near) => report.fix(format!("write `{near}`"), name.span, near),
+        None => report.help("`relayc explain` lists their codes"),
+    }
+}
+
+/// W0020.
+fn silences_nothing(name: Name, lint: &Lint) -> Diagnostic {
+    Diagnostic::new(codes::W0020, format!("`{}` is not reported here", lint.name))
+        .at(name.span, "allows nothing")
+        .fix_all("leave it out", vec![name.edit])
+}
+
+/// The names in all comments.
+fn names(file: FileId, ast: &Ast) -> Vec<Name> {
+    let text = &*ast.source;
+    let Lexed { tokens, comments, .. } = lexer::lex(file, text);
+    let mut nodes = None;
+    let mut names = vec![];
+    for comment in comments {
+        let Some(words) = words(text, comment) else { continue };
+        let line = line_start(text, comment.start);
+        let is_alone = text[line..comment.start as usize].trim().is_empty();
+        let nodes = nodes.get_or_insert_with(|| Nodes::of(ast));
+        let next = tokens.partition_point(|token| token.start < comment.end);
+        let scope = if is_alone {
+            let Some(token) = tokens.get(next) else { continue };
+            let end = nodes.from.get(&token.start).map_or(token.end, |&end| end.max(token.end));
+            Span { start: token.start, end: line_end(text, end) as u32, file }
+        } else {
+            let before = next.checked_sub(1).map_or(0, |last| tokens[last].end);
+            let start = nodes.to.get(&before).map_or(line as u32, |&start| start.min(line as u32));
+            Span { start, end: comment.start, file }
+        };
+        for (i, &span) in words.iter().enumerate() {
+            let removed = match (i, words.get(i + 1)) {
+                (0, None) if is_alone => {
+                    Span { start: line as u32, end: (line_end(text, comment.end) + 1).min(text.len()) as u32, file }
+                }
+                (0, None) => Span { start: text[..comment.start as usize].trim_end().len() as u32, ..comment },
+                (0, Some(next)) => Span { end: next.start, ..span },
+                (_, _) => Span { start: words[i - 1].end, ..span },
+            };
+            let edit = Edit { span: removed, text: String::new() };
+            names.push(Name { span, lint: Lint::named(slice(text, span)), scope, silences: false, edit });
+        }
+    }
+    names
+}
+
+/// The words of a comment that allows lints.
+fn words(text: &str, comment: Span) -> Option<Vec<Span>> {
+    let list = slice(text, comment).strip_prefix("//")?.trim_start().strip_prefix(WORD)?;
+    let start = comment.end as usize - list.len();
+    let word = |part: &str| {
+        let at = part.as_ptr() as usize - list.as_ptr() as usize + start;
+        Span::new(comment.file, at, at + part.len())
+    };
+    Some(list.split([',', ' ', '\t']).map(str::trim).filter(|part| !part.is_empty()).map(word).collect())
+}
+
+/// Where definitions, statements, parameters and clauses end, and start.
+#[derive(Default)]
+struct Nodes {
+    /// The end of the longest that starts at a place.
+    from: FxHashMap<u32, u32>,
+    /// The start of the longest statement or parameter that ends at a place.
+    to: FxHashMap<u32, u32>,
+}
+
+impl Nodes {
+    fn of(ast: &Ast) -> Nodes {
+        let mut nodes = Nodes::default();
+        for (span, is_whole) in spans(ast) {
+            let end = nodes.from.entry(span.start).or_insert(span.end);
+            *end = span.end.max(*end);
+            if !is_whole {
+                let start = nodes.to.entry(span.end).or_insert(span.start);
+                *start = span.start.min(*start);
+            }
+        }
+        nodes
+    }
+}
+
+/// The places of definitions, statements, parameters and clauses, and whether it is a whole definition.
+fn spans(ast: &Ast) -> impl Iterator<Item = (Span, bool)> {
+    let defs = ast.defs.iter().map(|def| match def {
+        Def::Func { span, .. } | Def::Type { span, .. } => (*span, true),
+    });
+    let params = ast.funcs.iter().flat_map(|func| ast.items(func.params)).map(|param| (param.span, false));
+    let clauses = ast.exprs.iter().filter_map(|expr| match expr.kind {
+        ExprKind::Match { clauses, .. } => Some(ast.items(clauses)),
+        _ => None,
+    });
+    let clauses = clauses.flatten().map(|clause| (clause.span, false));
+    defs.chain(ast.stmts.iter().map(|stmt| (stmt.span, false))).chain(params).chain(clauses)
+}
+
+/// The comment that allows a diagnostic, if it is a lint's but not one about such comments: the lint's name and the edit. It stands above
+/// the smallest statement, parameter, clause or definition around the place that begins its line.
+pub fn allowing(ast: &Ast, diagnostic: &Diagnostic) -> Option<(&'static str, Edit)> {
+    let of_comments = [codes::W0019, codes::W0020].contains(&diagnostic.code);
+    let lint = LINTS.iter().find(|lint| lint.code == diagnostic.code && !of_comments)?;
+    let (text, place) = (&*ast.source, diagnostic.span());
+    let indent = |span: Span| -> Option<&str> {
+        let before = text.get(line_start(text, span.start)..span.start as usize)?;
+        before.trim().is_empty().then_some(before)
+    };
+    let around = spans(ast).map(|(span, _)| span).filter(|span| span.start <= place.start && place.end <= span.end);
+    let begins = around.filter(|span| indent(*span).is_some());
+    let span = begins.min_by_key(|span| span.end - span.start)?;
+    let indent = indent(span)?;
+    let line = line_start(text, span.start);
+    // A comment that is there already gets one more name.
+    let above = text[..line].trim_end_matches(['\n', '\r']);
+    let above = Span::new(place.file, line_start(text, above.len() as u32), above.len());
+    let comment = slice(text, above).trim_start();
+    if let Some(list) = comment.strip_prefix("//").and_then(|rest| rest.trim_start().strip_prefix(WORD)) {
+        let comma = if list.trim().is_empty() { " " } else { ", " };
+        let end = above.start as usize + slice(text, above).trim_end().len();
+        return Some((lint.name, Edit { span: Span::new(place.file, end, end), text: format!("{comma}{}", lint.name) }));
+    }
+    let at = Span::new(place.file, line, line);
+    Some((lint.name, Edit { span: at, text: format!("{indent}// {WORD} {}\n", lint.name) }))
+}
+
+fn slice(text: &str, span: Span) -> &str {
+    text.get(span.start as usize..span.end as usize).unwrap_or("")
+}
+
+/// Where the line around a place starts.
+fn line_start(text: &str, at: u32) -> usize {
+    text[..at as usize].rfind('\n').map_or(0, |line_break| line_break + 1)
+}
+
+/// Where the line around a place ends, before its line break.
+fn line_end(text: &str, at: u32) -> usize {
+    text[at as usize..].find('\n').map_or(text.len(), |len| at as usize + len)
+}
