@@ -142,6 +142,15 @@ fn real(program: &Path) -> PathBuf {
     }
 }
 
+/// The names in a folder, as far as they are few enough to be looked through.
+fn names(folder: &Path) -> Vec<String> {
+    const MAX: usize = 1000;
+    let entries = folder.read_dir().into_iter().flatten().take(MAX);
+    let mut names: Vec<String> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
 /// A path as messages show it: from the current folder if it is below that.
 fn shown(path: &Path) -> String {
     let current = std::env::current_dir().and_then(|folder| folder.canonicalize());

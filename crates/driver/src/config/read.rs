@@ -1,9 +1,8 @@
 //! Reads the text of `relayc.toml`: every key is one that is known here, or an error.
 
-use super::Project;
-use super::errors;
 use super::pattern::Pattern;
 use super::weights::Entry;
+use super::{Project, errors, names};
 use crate::lint::{Level, Levels};
 use relayc_base::diag::{self, Diagnostic};
 use relayc_base::{FileId, Span};
@@ -228,13 +227,4 @@ impl Reader<'_> {
         self.report(wrong);
         None
     }
-}
-
-/// The names in a folder, for suggestions.
-fn names(folder: &Path) -> Vec<String> {
-    const MAX: usize = 1000;
-    let entries = folder.read_dir().into_iter().flatten().take(MAX);
-    let mut names: Vec<String> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
 }

@@ -4,7 +4,7 @@
 //! with a weight are inputs, as in the networks that TVM's importers write.
 
 use super::pattern::Pattern;
-use super::{Reach, errors};
+use super::{Reach, errors, names};
 use crate::bind::errors::{inputs_disagree, wrong_type};
 use crate::bind::leaves::{Leaf, leaves};
 use crate::sizes::solve;
@@ -88,6 +88,20 @@ impl Weights {
             }
         }
         weights
+    }
+
+    /// Those of each file beside a program, with its name, whether anything names it or not; files that cannot be read are left out.
+    pub fn beside(program: &Path) -> Vec<(String, Weights)> {
+        const MAX: usize = 8;
+        let Some(folder) = program.parent() else { return vec![] };
+        let files = names(folder).into_iter().filter(|name| tensors::Format::of_name(name).is_some()).take(MAX);
+        let mut known = WeightFiles::default();
+        let weights = |name: String| {
+            let heads = known.heads(&folder.join(&name), &Reach::Everything);
+            let weights = Weights { files: vec![(name.clone(), heads)], inputs: None, from: String::new() };
+            (name, weights)
+        };
+        files.map(weights).filter(|(_, weights)| !weights.tensors().is_empty()).collect()
     }
 
     /// The tensors of all files with their types, by name, in their order; of several with a name the last one.

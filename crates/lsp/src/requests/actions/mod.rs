@@ -69,7 +69,7 @@ struct Family {
     /// How an action that is to be resolved names it.
     name: &'static str,
     kind: CodeActionKind,
-    /// Whether finding the edits already takes a check of the text: waits until somebody wants to see actions.
+    /// Whether finding the edits already takes a check of the text, or looks at files: waits until somebody wants to see actions.
     costs: bool,
     propose: Propose,
 }
@@ -80,7 +80,7 @@ const fn family(name: &'static str, kind: CodeActionKind, propose: Propose) -> F
     Family { name, kind, costs: false, propose }
 }
 
-/// A family that checks the text to find its edits.
+/// A family that checks the text or looks at files to find its edits.
 const fn costly(name: &'static str, kind: CodeActionKind, propose: Propose) -> Family {
     Family { name, kind, costs: true, propose }
 }
@@ -99,6 +99,7 @@ const FAMILIES: &[Family] = &[
     family("give-defaults", CodeActionKind::REFACTOR_REWRITE, defaults::give),
     family("leave-defaults", CodeActionKind::REFACTOR_REWRITE, defaults::leave_out),
     family("weights", CodeActionKind::REFACTOR_REWRITE, weights::declare),
+    costly("weights-beside", CodeActionKind::REFACTOR_REWRITE, weights::declare_beside),
     costly("upgrade", CodeActionKind::REFACTOR_REWRITE, upgrade::upgrade),
 ];
 
