@@ -161,6 +161,16 @@
       (setq buffer-read-only t))
     (display-buffer (current-buffer))))
 
+(defun relay--note (kind line words face)
+  "Show WORDS with FACE behind LINE, counted from 0, as a note of KIND, until the line is edited."
+  (save-excursion
+    (goto-char (point-min))
+    (forward-line line)
+    (let ((overlay (make-overlay (line-beginning-position) (line-end-position))))
+      (overlay-put overlay kind t)
+      (overlay-put overlay 'after-string (propertize (concat " " words) 'face face))
+      (overlay-put overlay 'modification-hooks (list (lambda (overlay &rest _) (delete-overlay overlay)))))))
+
 (defun relay-run-tests ()
   "Run the `// run:' lines of the text, and show at each what came of it until it is edited."
   (interactive)
@@ -168,15 +178,20 @@
          (holds (lambda (test) (eq (plist-get test :holds) t))))
     (remove-overlays (point-min) (point-max) 'relay-test t)
     (dolist (test results)
-      (save-excursion
-        (goto-char (point-min))
-        (forward-line (plist-get test :line))
-        (let ((overlay (make-overlay (line-beginning-position) (line-end-position)))
-              (words (if (funcall holds test) " ✓ holds" (concat " ✗ " (car (split-string (plist-get test :message) "\n"))))))
-          (overlay-put overlay 'relay-test t)
-          (overlay-put overlay 'after-string (propertize words 'face (if (funcall holds test) 'success 'error)))
-          (overlay-put overlay 'modification-hooks (list (lambda (overlay &rest _) (delete-overlay overlay)))))))
+      (if (funcall holds test)
+          (relay--note 'relay-test (plist-get test :line) "✓ holds" 'success)
+        (relay--note 'relay-test (plist-get test :line) (concat "✗ " (car (split-string (plist-get test :message) "\n"))) 'error)))
     (message "%d of %d tests hold" (seq-count holds results) (length results))))
+
+(defun relay-show-profile ()
+  "Measure the program, and show at each line what it takes of the time.
+Eglot shows that itself where it shows inlay hints."
+  (interactive)
+  (let ((lines (append (plist-get (relay--execute "relayc.profile") :lines) nil)))
+    (remove-overlays (point-min) (point-max) 'relay-profile t)
+    (unless (bound-and-true-p eglot-inlay-hints-mode)
+      (dolist (line lines)
+        (relay--note 'relay-profile (plist-get line :line) (plist-get line :label) 'shadow)))))
 
 (defun relay-show-pass (passes)
   "Show what PASSES make of the text: a level such as `-O3', or passes as `relayc opt --passes' takes them."

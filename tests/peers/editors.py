@@ -39,6 +39,7 @@ WANTED = {
     "rename": lambda found: found == FORMATTED.replace("%y", "%scores"),
     "completion": lambda found: "nn.softmax" in found and "add" not in found,
     "tests": lambda found: found == [[True], "✓ holds"],
+    "profile": lambda found: len(found) > 0 and all(" %, " in words and words.endswith("s") for words in found),
     "picture": lambda found: found == "<!DOCTYPE html>",
     "pass": lambda found: "let %scores: Tensor[(1, 4), float32] = nn.relu(%x);" in found and "run:" not in found,
     "explain": lambda found: found.startswith("# E0301"),

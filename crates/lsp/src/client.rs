@@ -30,8 +30,12 @@ pub(crate) struct Client {
     pub(crate) resolves_edits: bool,
     /// Whether it takes a request to ask for lenses again.
     pub(crate) refreshes_lenses: bool,
+    /// Whether it takes a request to ask for inlay hints again.
+    pub(crate) refreshes_hints: bool,
     /// Whether it can show a picture: has the command `relayc.showPicture`.
     pub(crate) shows_pictures: bool,
+    /// Whether it shows profiles in a way of its own: has the command `relayc.showProfile`.
+    pub(crate) shows_profiles: bool,
     /// Whether it can show what a pass makes of a text: has the command `relayc.showPass`.
     pub(crate) shows_passes: bool,
     /// Whether it opens pages of codes, `relayc:explain/E0301`.
@@ -64,7 +68,9 @@ impl Client {
         Client {
             resolves_edits: resolved.is_some_and(|resolved| resolved.properties.iter().any(|property| property == "edit")),
             refreshes_lenses: workspace.and_then(|w| w.code_lens.as_ref()?.refresh_support).unwrap_or(false),
+            refreshes_hints: workspace.and_then(|w| w.inlay_hint.as_ref()?.refresh_support).unwrap_or(false),
             shows_pictures: has("relayc.showPicture"),
+            shows_profiles: has("relayc.showProfile"),
             shows_passes: has("relayc.showPass"),
             explanations: own.and_then(|own| own.get("explanations")?.as_bool()).unwrap_or(false),
             trust: None,

@@ -1,7 +1,7 @@
 //! An open text: its newest form, the last check of it, and the requests that wait for the next.
 
 use crate::checked::Checked;
-use crate::requests::commands::Outcome;
+use crate::requests::commands::{Heat, Outcome};
 use crate::rules::Rules;
 use crate::text::Text;
 use lsp_server::Request;
@@ -24,11 +24,14 @@ pub(crate) struct Document {
     pub(crate) waiting: Vec<Request>,
     /// What tests that were run on the newest text gave.
     pub(crate) outcomes: Vec<Outcome>,
+    /// What the lines of the newest text take, if that was asked for.
+    pub(crate) heat: Vec<Heat>,
 }
 
 impl Document {
     pub(crate) fn new(version: i32, text: Text, rules: Arc<Rules>) -> Document {
-        Document { version, revision: 0, text, rules, checked: None, shown_tokens: None, waiting: vec![], outcomes: vec![] }
+        let (checked, shown_tokens, waiting, outcomes, heat) = (None, None, vec![], vec![], vec![]);
+        Document { version, revision: 0, text, rules, checked, shown_tokens, waiting, outcomes, heat }
     }
 
     /// Whether the newest text has been checked.

@@ -1,9 +1,10 @@
-//! Long work, each piece in a process of its own: this program again, as `relayc lsp --job`, with the work as JSON at its standard input.
+//! Long work, each piece in a process of its own: this program again, as `relayc lsp --job`, with the work as JSON at its standard input;
+//! or as `relayc profile`, with the text.
 //!
 //! A process can be ended at any moment, whatever it is in the middle of, and gives its memory back; one that fails takes nothing with it.
 //! It works on the text as the editor has it, saved or not.
 
-use crate::requests::commands::{self, Work};
+use crate::requests::commands::{self, What, Work};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use lsp_server::RequestId;
 use lsp_types::{ProgressToken, Uri};
@@ -84,6 +85,7 @@ impl Jobs {
         let (_, job, mut child) = self.running.remove(at);
         let status = child.wait();
         let said = match serde_json::from_slice(&output) {
+            _ if job.work.what() == What::Profile => commands::profile(&output),
             Ok(Said::Done(value)) => Ok(value),
             Ok(Said::Refused(why)) => Err(why),
             Err(_) => Err(status.map_or_else(|error| error.to_string(), |status| format!("the process ended early: {status}"))),
@@ -119,13 +121,22 @@ fn process(number: u64, work: &Work, outputs: &Sender<Output>) -> io::Result<Chi
     // The program may have been replaced by a newer one since.
     let own = PathBuf::from("/proc/self/exe");
     let own = if own.exists() { own } else { std::env::current_exe()? };
-    let input = serde_json::to_vec(work)?;
-    let mut child = Command::new(own).args(["lsp", "--job"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let (args, input) = work.process()?;
+    let (mut stdout, theirs) = io::pipe()?;
+    let mut command = Command::new(own);
+    command.args(args).stdin(Stdio::piped()).stdout(theirs.try_clone()?);
+    if work.what() == What::Profile {
+        // Where it fails, that has its words.
+        command.stderr(theirs);
+    }
+    let mut child = command.spawn()?;
+    // Of the ends for writing none may be left here.
+    drop(command);
+    let stdin = child.stdin.take();
     let outputs = outputs.clone();
     let talk = move || {
         let mut output = vec![];
-        if let (Some(mut stdin), Some(mut stdout)) = (stdin, stdout) {
+        if let Some(mut stdin) = stdin {
             // It reads everything before it writes. One that has ended is met again when its output is read.
             let _ = stdin.write_all(&input);
             drop(stdin);

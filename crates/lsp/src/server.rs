@@ -7,7 +7,7 @@ use crate::checked::Checked;
 use crate::client::Client;
 use crate::document::Document;
 use crate::jobs::{self, Jobs};
-use crate::requests::commands::{self, Command, Work};
+use crate::requests::commands::{self, Command, What, Work};
 use crate::requests::{self, Cx};
 use crate::rules::Rules;
 use crate::settings::Settings;
@@ -21,8 +21,8 @@ use lsp_types::notification::{
     SetTrace,
 };
 use lsp_types::request::{
-    CodeLensRefresh, DocumentDiagnosticRequest, ExecuteCommand, Initialize, Request as _, Shutdown, WorkspaceDiagnosticRefresh,
-    WorkspaceSymbolRequest,
+    CodeLensRefresh, DocumentDiagnosticRequest, ExecuteCommand, Initialize, InlayHintRefreshRequest, Request as _, Shutdown,
+    WorkspaceDiagnosticRefresh, WorkspaceSymbolRequest,
 };
 use lsp_types::{
     DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams, ExecuteCommandParams, InitializeParams, LogMessageParams,
@@ -306,9 +306,9 @@ impl Server {
         let Some(document) = self.documents.get_mut(uri) else { return };
         let version = document.version;
         let Some(checked) = document.checked.as_mut() else { return };
-        let (outcomes, shown_tokens) = (&document.outcomes, &mut document.shown_tokens);
+        let (outcomes, heat, shown_tokens) = (&document.outcomes, &document.heat, &mut document.shown_tokens);
         let (client, settings, rules) = (&self.client, &self.settings, &document.rules);
-        let mut cx = Cx { checked, client, settings, rules, uri, version, outcomes, shown_tokens };
+        let mut cx = Cx { checked, client, settings, rules, uri, version, outcomes, heat, shown_tokens };
         let Request { id, method, params } = request;
         let begun = Instant::now();
         let answer = catch_unwind(AssertUnwindSafe(|| requests::answer(&mut cx, &method, params)));
@@ -332,10 +332,9 @@ impl Server {
             Ok(Command::Work(what, args)) => (what, args),
             Err(why) => return self.fail(id, ErrorCode::InvalidParams, &why),
         };
-        if self.client.trust == Some(false) {
-            return self.fail(id, ErrorCode::RequestFailed, "nothing is run in a workspace that is not trusted");
-        }
-        let Some(uri) = args.text_document.as_ref().map(|document| document.uri.clone()) else {
+        // Some clients cannot say which text they mean.
+        let only = self.documents.keys().next().filter(|_| self.documents.len() == 1).cloned();
+        let Some(uri) = args.text_document.as_ref().map(|document| document.uri.clone()).or(only) else {
             return self.fail(id, ErrorCode::InvalidParams, "no document is named");
         };
         let Some(document) = self.documents.get(&uri) else {
@@ -343,6 +342,13 @@ impl Server {
         };
         let (revision, text) = (document.revision, document.text.clone());
         let work = Work::new(what, args, &uri, &text);
+        if let Some(given) = work.given() {
+            self.keep_found(&uri, revision, what, given);
+            return self.send(Response::new_ok(id, commands::finished(&work, &text, given.clone())));
+        }
+        if self.client.trust == Some(false) {
+            return self.fail(id, ErrorCode::RequestFailed, "nothing is run in a workspace that is not trusted");
+        }
         let progress = params.work_done_progress_params.work_done_token;
         let title = work.title();
         if let Some(token) = &progress {
@@ -363,7 +369,7 @@ impl Server {
         if let Some((job, found)) = self.jobs.ended(output) {
             let answer = match found {
                 Ok(found) => {
-                    self.keep_outcomes(&job, &found);
+                    self.keep_found(&job.uri, job.revision, job.work.what(), &found);
                     Ok(commands::finished(&job.work, &job.text, found))
                 }
                 Err(why) => Err((ErrorCode::RequestFailed, why)),
@@ -373,15 +379,26 @@ impl Server {
         self.start_jobs();
     }
 
-    /// Keeps what tests gave, as long as the text is the one they ran on, and has the lenses asked for again.
-    fn keep_outcomes(&mut self, job: &jobs::Job, found: &Value) {
-        let document = self.documents.get_mut(&job.uri).filter(|document| document.revision == job.revision);
-        let Some(document) = document.filter(|_| job.work.is_run()) else { return };
-        let outcomes = commands::outcomes(found);
-        document.outcomes.retain(|old| outcomes.iter().all(|new| new.line != old.line));
-        document.outcomes.extend(outcomes);
-        if self.client.refreshes_lenses {
-            self.ask(CodeLensRefresh::METHOD, Value::Null);
+    /// Keeps what tests or a profile gave, as long as the text is the one they ran on, and has what shows it asked for again.
+    fn keep_found(&mut self, uri: &Uri, revision: u64, what: What, found: &Value) {
+        let document = self.documents.get_mut(uri).filter(|document| document.revision == revision);
+        let Some(document) = document else { return };
+        match what {
+            What::Run => {
+                let outcomes = commands::outcomes(found);
+                document.outcomes.retain(|old| outcomes.iter().all(|new| new.line != old.line));
+                document.outcomes.extend(outcomes);
+                if self.client.refreshes_lenses {
+                    self.ask(CodeLensRefresh::METHOD, Value::Null);
+                }
+            }
+            What::Profile => {
+                document.heat = commands::heat(found);
+                if self.client.refreshes_hints {
+                    self.ask(InlayHintRefreshRequest::METHOD, Value::Null);
+                }
+            }
+            What::Pass | What::Picture => {}
         }
     }
 
@@ -459,6 +476,7 @@ impl Server {
         document.text = document.text.changed(&params.content_changes);
         document.version = params.text_document.version;
         document.outcomes.clear();
+        document.heat.clear();
         self.workspace.note(uri, Some(&document.text));
         // What was asked with positions is about the text before.
         let waiting = std::mem::take(&mut document.waiting).into_iter();
@@ -611,9 +629,9 @@ impl Server {
         let Some(document) = self.documents.get_mut(uri) else { return };
         let version = document.version;
         let Some(checked) = document.checked.as_mut() else { return };
-        let (outcomes, shown_tokens) = (&document.outcomes, &mut document.shown_tokens);
+        let (outcomes, heat, shown_tokens) = (&document.outcomes, &document.heat, &mut document.shown_tokens);
         let (client, settings, rules) = (&self.client, &self.settings, &document.rules);
-        let cx = Cx { checked, client, settings, rules, uri, version, outcomes, shown_tokens };
+        let cx = Cx { checked, client, settings, rules, uri, version, outcomes, heat, shown_tokens };
         match catch_unwind(AssertUnwindSafe(|| requests::diagnostics::of(&cx))) {
             Ok(diagnostics) => self.publish(uri, diagnostics, Some(version)),
             Err(panic) => self.send(log(MessageType::ERROR, &panic_text(&*panic))),

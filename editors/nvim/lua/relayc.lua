@@ -1,7 +1,7 @@
 -- The language server of Relay text in Neovim, with its own client: `require("relayc").setup()`.
 --
--- Commands in a Relay text: `:RelayRun` runs its tests, `:RelayPass -O3` shows what passes make of it, `:RelayPicture` opens its
--- picture, `:RelayExplain E0301` shows the page of a code. Options: `cmd`, `trusted`, `settings` (as the section `relayc`), `on_attach`.
+-- Commands in a Relay text: `:RelayRun` runs its tests, `:RelayProfile` shows what each line takes of the time, `:RelayPass -O3` shows
+-- what passes make of it, `:RelayPicture` opens its picture, `:RelayExplain E0301` shows the page of a code. Options: `cmd`, `trusted`, `settings` (as the section `relayc`), `on_attach`.
 local M = {}
 
 local options = { cmd = { "relayc", "lsp" }, trusted = true, settings = {} }
@@ -75,6 +75,26 @@ function M.run(lines, then_)
   end)
 end
 
+local profile = vim.api.nvim_create_namespace("relayc-profile")
+
+-- Measures the program: what each line takes of the time is an inlay hint, or at the end of its line where those are not shown.
+function M.profile(then_)
+  execute("relayc.profile", {}, function(found, buffer)
+    local hints = vim.lsp.inlay_hint and vim.lsp.inlay_hint.is_enabled and vim.lsp.inlay_hint.is_enabled({ bufnr = buffer })
+    vim.api.nvim_buf_clear_namespace(buffer, profile, 0, -1)
+    for _, line in ipairs(hints and {} or found.lines) do
+      vim.api.nvim_buf_set_extmark(buffer, profile, line.line, 0, { virt_text = { { line.label, "Comment" } } })
+    end
+    if #found.lines > 0 and not hints then
+      vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
+        buffer = buffer, once = true,
+        callback = function() vim.api.nvim_buf_clear_namespace(buffer, profile, 0, -1) end,
+      })
+    end
+    if then_ then then_(found) end
+  end)
+end
+
 -- Shows what passes make of the text: a level such as `-O3`, or passes as `relayc opt --passes` takes them.
 function M.pass(passes)
   execute("relayc.pass", { passes = passes }, function(found) show("relay after " .. passes, "relay", found.text) end)
@@ -130,6 +150,7 @@ function M.setup(own)
         vim.api.nvim_buf_create_user_command(buffer, name, act, { nargs = nargs, complete = complete })
       end
       command("RelayRun", function() M.run() end, 0)
+      command("RelayProfile", function() M.profile() end, 0)
       command("RelayPass", function(given) M.pass(given.args ~= "" and given.args or "-O3") end, "?")
       command("RelayPicture", function() M.picture() end, 0)
       command("RelayExplain", function(given) M.explain(given.args) end, 1)

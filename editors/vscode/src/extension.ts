@@ -22,7 +22,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   command("relayc.showPicture", (uri?: string | vscode.Uri, name?: string) => pictures.show(uri, name));
   command("relayc.showPass", (uri?: string, name?: string) => passes.show(uri, name));
   command("relayc.showExplanation", (code?: string) => explanations.show(code));
-  command("relayc.showProfile", () => heat.toggle());
+  command("relayc.showProfile", (uri?: string) => heat.toggle(uri));
   command("relayc.runTests", () => tests.runActive());
   await server.restart();
 }

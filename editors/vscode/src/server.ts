@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 import { LanguageClient, type LanguageClientOptions, State } from "vscode-languageclient/node";
 
 /** What this extension can do when the server names it in a lens. */
-const COMMANDS = ["relayc.showPicture", "relayc.showPass"];
+const COMMANDS = ["relayc.showPicture", "relayc.showPass", "relayc.showProfile"];
 
 export class Server implements vscode.Disposable {
   private client: LanguageClient | undefined;

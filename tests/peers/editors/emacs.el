@@ -45,6 +45,10 @@
 (let* ((overlays (seq-filter (lambda (overlay) (overlay-get overlay 'relay-test)) (overlays-in (point-min) (point-max))))
        (words (mapcar (lambda (overlay) (string-trim (substring-no-properties (overlay-get overlay 'after-string)))) overlays)))
   (say "tests" (list (vconcat (mapcar (lambda (word) (if (string-prefix-p "✓" word) t :json-false)) words)) (car words))))
+(relay-show-profile)
+(let ((overlays (seq-filter (lambda (overlay) (overlay-get overlay 'relay-profile)) (overlays-in (point-min) (point-max)))))
+  (say "profile" (vconcat (mapcar (lambda (overlay) (string-trim (substring-no-properties (overlay-get overlay 'after-string))))
+                                  overlays))))
 (let ((browse-url-browser-function
        (lambda (url &rest _)
          (with-temp-buffer

@@ -1,7 +1,8 @@
-//! Commands: running the tests of a text, what passes make of it, its picture, and pages of codes.
+//! Commands: running the tests of a text, its profile, what passes make of it, its picture, and pages of codes.
 //!
 //! What takes long is [`Work`], which [`perform`] does in a process of its own (`jobs.rs`); [`finished`] turns what it found, in bytes and
-//! lines, into the places of the protocol. Each command takes one object, [`Args`].
+//! lines, into the places of the protocol. Each command takes one object, [`Args`]. A profile takes machine code, which this crate does not
+//! know: it is what `relayc profile` says.
 
 use crate::text::Text;
 use lsp_types::{Position, Range, TextDocumentIdentifier, Uri};
@@ -12,13 +13,17 @@ use relayc_driver::viz::{self, Form, Part};
 use relayc_driver::{Phase, Program, check_text, show};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The commands of the server.
-pub(crate) const NAMES: [&str; 5] = [RUN, "relayc.pass", "relayc.picture", "relayc.passes", "relayc.explain"];
+pub(crate) const NAMES: [&str; 6] = [RUN, PROFILE, "relayc.pass", "relayc.picture", "relayc.passes", "relayc.explain"];
 
 /// The command that runs tests, which lenses name.
 pub(super) const RUN: &str = "relayc.run";
+
+/// The command that measures a program.
+pub(super) const PROFILE: &str = "relayc.profile";
 
 /// What commands take; each says what it needs of this.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -27,6 +32,8 @@ pub(crate) struct Args {
     pub(crate) text_document: Option<TextDocumentIdentifier>,
     /// Of `relayc.run`: the lines of the tests, from 0; all without it.
     pub(super) lines: Option<Vec<u32>>,
+    /// Of `relayc.profile`: what `relayc profile --json` has written; measured now without it.
+    profile: Option<Value>,
     /// Of `relayc.pass`: a level `-O2`, or passes as `relayc opt --passes` takes them.
     passes: Option<String>,
     /// Of `relayc.pass` and `relayc.picture`: a function, without its `@`, rather than the whole text.
@@ -52,6 +59,7 @@ pub(crate) struct Work {
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum What {
     Run,
+    Profile,
     Pass,
     Picture,
 }
@@ -73,12 +81,41 @@ pub(crate) struct Outcome {
     pub(crate) message: Option<String>,
 }
 
+/// What the operators that begin in a line take of the time.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(crate) struct Heat {
+    /// Its line, from 0.
+    pub(crate) line: u32,
+    ms: f64,
+    /// Of the time of the whole program.
+    share: f64,
+    /// Each group of operators, in words.
+    pub(crate) groups: Vec<String>,
+}
+
+impl Heat {
+    /// What is shown at the line.
+    pub(crate) fn label(&self) -> String {
+        format!("{:.1} %, {}", 100.0 * self.share, duration(self.ms))
+    }
+}
+
+/// A time in three digits.
+fn duration(ms: f64) -> String {
+    const UNITS: [(f64, &str); 4] = [(1e3, "s"), (1.0, "ms"), (1e-3, "µs"), (1e-6, "ns")];
+    let (scale, unit) = UNITS.into_iter().find(|(scale, _)| ms >= *scale).unwrap_or(UNITS[3]);
+    let time = ms / scale;
+    let digits = [100.0, 10.0].iter().filter(|least| time < **least).count();
+    format!("{time:.digits$} {unit}")
+}
+
 /// Reads a command. Errors: what is wrong with it, in words.
 pub(crate) fn read(name: &str, arguments: Vec<Value>) -> Result<Command, String> {
     let args = arguments.into_iter().next().unwrap_or_else(|| json!({}));
     let args: Args = serde_json::from_value(args).map_err(|error| format!("`{name}`: {error}"))?;
     Ok(match name {
         RUN => Command::Work(What::Run, args),
+        PROFILE => Command::Work(What::Profile, args),
         "relayc.pass" => Command::Work(What::Pass, args),
         "relayc.picture" => Command::Work(What::Picture, args),
         "relayc.passes" => {
@@ -105,16 +142,42 @@ impl Work {
     pub(crate) fn title(&self) -> String {
         let what = match self.what {
             What::Run => "Running the tests of",
+            What::Profile => "Profiling",
             What::Pass => "Running passes on",
             What::Picture => "Drawing",
         };
         format!("{what} {}", self.name)
     }
 
-    /// Whether it ran tests, whose outcomes lenses show.
-    pub(crate) fn is_run(&self) -> bool {
-        self.what == What::Run
+    pub(crate) fn what(&self) -> What {
+        self.what
     }
+
+    /// What is found where nothing has to be run for it.
+    pub(crate) fn given(&self) -> Option<&Value> {
+        self.args.profile.as_ref().filter(|_| self.what == What::Profile)
+    }
+
+    /// How this program is started to do the work, and what it reads.
+    pub(crate) fn process(&self) -> serde_json::Result<(&'static [&'static str], Vec<u8>)> {
+        match self.what {
+            What::Profile => {
+                let args = &["profile", "-", "--json", "--fill", "rand:seed=1", "--message-format", "short", "--color", "never"];
+                Ok((args, self.text.clone().into_bytes()))
+            }
+            What::Run | What::Pass | What::Picture => Ok((&["lsp", "--job"], serde_json::to_vec(self)?)),
+        }
+    }
+}
+
+/// The profile in what `relayc profile` has written. Errors: its first words.
+pub(crate) fn profile(output: &[u8]) -> Result<Value, String> {
+    let output = String::from_utf8_lossy(output);
+    let profile = output.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
+    profile.filter(|profile| profile.get("groups").is_some()).ok_or_else(|| {
+        let error = output.lines().find(|line| line.contains("error")).or(output.lines().next());
+        error.unwrap_or("the profile ended early").to_owned()
+    })
 }
 
 /// Does the work, in a process that does nothing else. Errors: why it cannot be done, in words.
@@ -122,6 +185,7 @@ pub(crate) fn perform(work: &Work) -> Result<Value, String> {
     let as_json = |value: Vec<Outcome>| serde_json::to_value(value).map_err(|error| error.to_string());
     match work.what {
         What::Run => run(work).and_then(as_json),
+        What::Profile => Err("a profile is no job".to_owned()),
         What::Pass => pass(work),
         What::Picture => picture(work),
     }
@@ -211,6 +275,15 @@ pub(crate) fn finished(work: &Work, text: &Text, mut found: Value) -> Value {
             };
             json!({ "results": outcomes.iter().map(result).collect::<Vec<_>>() })
         }
+        What::Profile => {
+            let heat = heat(&found);
+            let line = |heat: &Heat| {
+                let mut shown = json!(heat);
+                (shown["label"], shown["range"]) = (json!(heat.label()), json!(line(text, heat.line)));
+                shown
+            };
+            json!({ "lines": heat.iter().map(line).collect::<Vec<_>>() })
+        }
         What::Picture => {
             for node in found.get_mut("nodes").and_then(Value::as_array_mut).into_iter().flatten() {
                 if let Ok([start, end]) = serde_json::from_value::<[u32; 2]>(node.clone()) {
@@ -226,6 +299,29 @@ pub(crate) fn finished(work: &Work, text: &Text, mut found: Value) -> Value {
 /// The outcomes that a run has found.
 pub(crate) fn outcomes(found: &Value) -> Vec<Outcome> {
     serde_json::from_value(found.clone()).unwrap_or_default()
+}
+
+/// What lines take in a profile, `relayc.profile/1`. What has no place in the text has no line.
+pub(crate) fn heat(profile: &Value) -> Vec<Heat> {
+    let mut lines: BTreeMap<u32, Heat> = BTreeMap::new();
+    for group in profile.get("groups").and_then(Value::as_array).into_iter().flatten() {
+        let number = |key: &str| group.get(key).and_then(Value::as_f64).unwrap_or(0.0);
+        let word = |key: &str| group.get(key).and_then(Value::as_str).unwrap_or("");
+        let line = group.get("line").and_then(Value::as_u64).and_then(|line| u32::try_from(line).ok()?.checked_sub(1));
+        let Some(line) = line else { continue };
+        let heat = lines.entry(line).or_insert(Heat { line, ms: 0.0, share: 0.0, groups: vec![] });
+        heat.ms += number("ms");
+        heat.share += number("share");
+        let operators = group.get("operators").and_then(Value::as_array).into_iter().flatten();
+        let operators: Vec<&str> = operators.filter_map(Value::as_str).collect();
+        let (of, limit) = match word("bound") {
+            "compute" => (number("of_peak"), "the peak"),
+            _ => (number("of_bandwidth"), "the bandwidth"),
+        };
+        let (operators, time) = (operators.join(" + "), duration(number("ms")));
+        heat.groups.push(format!("{operators}: {time}, {:.0} % of {limit}; {}", 100.0 * of, word("kernel")));
+    }
+    lines.into_values().collect()
 }
 
 /// A whole line, without its end.

@@ -1,10 +1,13 @@
-//! Inlay hints: the types that the text does not say, and names at closing braces.
+//! Inlay hints: the types that the text does not say, names at closing braces, and what lines take of the time once that was measured.
 //!
 //! A hint about a type is in pieces; where a dimension comes from is found when the client asks for that hint (`resolve`).
 
+use super::commands::{self, Heat};
 use super::{Cx, hover};
 use crate::words;
-use lsp_types::{InlayHint, InlayHintKind, InlayHintLabel, InlayHintLabelPart, InlayHintLabelPartTooltip, InlayHintParams};
+use lsp_types::{
+    InlayHint, InlayHintKind, InlayHintLabel, InlayHintLabelPart, InlayHintLabelPartTooltip, InlayHintParams, InlayHintTooltip,
+};
 use relayc_base::Span;
 use relayc_base::text::shortened;
 use relayc_check::resolve::Meaning;
@@ -45,6 +48,7 @@ pub(super) fn hints(cx: &mut Cx, params: InlayHintParams) -> Option<Vec<InlayHin
         }
         node.children(ast, &mut left);
     }
+    hints.extend(cx.heat.iter().filter_map(|heat| line(cx, heat)));
     hints.retain(|hint| {
         let at = cx.offset(hint.position);
         wanted.start <= at && at <= wanted.end
@@ -131,6 +135,21 @@ fn brace(cx: &Cx, name: Span, whole: Span, min_lines: u32) -> Option<InlayHint> 
         kind: None,
         text_edits: None,
         tooltip: None,
+        padding_left: Some(true),
+        padding_right: None,
+        data: data(cx, None),
+    })
+}
+
+/// What a line takes, at its end.
+fn line(cx: &Cx, heat: &Heat) -> Option<InlayHint> {
+    let range = commands::line(&cx.checked.text, heat.line);
+    (range.end.line == heat.line).then(|| InlayHint {
+        position: range.end,
+        label: InlayHintLabel::String(heat.label()),
+        kind: None,
+        text_edits: None,
+        tooltip: Some(InlayHintTooltip::String(heat.groups.join("\n"))),
         padding_left: Some(true),
         padding_right: None,
         data: data(cx, None),

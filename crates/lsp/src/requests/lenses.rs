@@ -1,4 +1,4 @@
-//! Lenses: tests are run at their lines, which then say what came of it; functions are drawn, and shown as passes make them.
+//! Lenses: tests are run at their lines, which then say what came of it; functions are drawn, measured, and shown as passes make them.
 
 use super::{Cx, commands};
 use lsp_types::{CodeLens, CodeLensParams, Command, Range};
@@ -22,6 +22,13 @@ pub(super) fn lenses(cx: &mut Cx, _: CodeLensParams) -> Option<Vec<CodeLens>> {
         let shown =
             [(cx.client.shows_pictures, "Picture", "relayc.showPicture"), (cx.client.shows_passes, "Passes", "relayc.showPass")];
         let shown = shown.into_iter().filter(|(is_able, ..)| *is_able);
+        if cx.checked.slice(*name).get(1..) == Some(&*cx.rules.how.entry) {
+            let (command, argument) = match cx.client.shows_profiles {
+                true => ("relayc.showProfile", json!(cx.uri)),
+                false => (commands::PROFILE, json!({ "textDocument": { "uri": cx.uri } })),
+            };
+            lenses.push(lens(range, "Profile", command, vec![argument]));
+        }
         lenses.extend(shown.map(|(_, title, command)| lens(range, title, command, arguments.to_vec())));
     }
     let tests = example::lines(&cx.checked.text.text, example::RUN);

@@ -47,6 +47,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) version: i32,
     /// The outcomes of the tests that were run on this form of the text.
     pub(crate) outcomes: &'a [commands::Outcome],
+    /// What the lines of this form of the text take, if that was asked for.
+    pub(crate) heat: &'a [commands::Heat],
     /// The last answer with all semantic tokens of the text, in whatever form it was.
     pub(crate) shown_tokens: &'a mut Option<SemanticTokens>,
 }

@@ -107,7 +107,7 @@ impl Case {
         match extra {
             Some(Value::Object(mut extra)) if name == "executeCommand" => {
                 params.insert("command".to_owned(), extra.remove("command").unwrap_or_default());
-                extra.insert("textDocument".to_owned(), json!({ "uri": URI }));
+                extra.entry("textDocument").or_insert(json!({ "uri": URI }));
                 params.insert("arguments".to_owned(), json!([extra]));
             }
             Some(Value::Object(extra)) => params.extend(extra),
