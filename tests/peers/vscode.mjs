@@ -48,8 +48,13 @@ const home = fs.mkdtempSync(path.join(os.tmpdir(), "relayc-vscode-"));
 const at = (...parts) => path.join(home, ...parts);
 for (const [file, text] of [
   ["texts/net.relay", NET], ["texts/wrong.relay", WRONG],
+  // A folder that is not trusted, which names programs and files that are not its own.
+  ["doubtful/in/net.relay", NET], ["doubtful/in/relayc.toml", `[weights]\n"*.relay" = "../w.safetensors"\n`],
+  ["doubtful/in/.vscode/settings.json", JSON.stringify({ "relayc.path": at("doubtful/in/program") })],
+  ["doubtful/in/program", `#!/bin/sh\ntouch ${at("was-run")}\n`],
+  ["doubtful/w.safetensors", ""],
   ["user/User/settings.json", JSON.stringify({
-    "security.workspace.trust.enabled": false, "workbench.startupEditor": "none", "editor.minimap.enabled": false,
+    "security.workspace.trust.startupPrompt": "never", "security.workspace.trust.banner": "never", "workbench.startupEditor": "none", "editor.minimap.enabled": false,
     "telemetry.telemetryLevel": "off", "editor.fontSize": 13, "extensions.autoCheckUpdates": false, "extensions.autoUpdate": false,
     "workbench.tips.enabled": false,
     "chat.commandCenter.enabled": false, "chat.disableAIFeatures": true, "workbench.secondarySideBar.defaultVisibility": "hidden",
@@ -57,7 +62,7 @@ for (const [file, text] of [
   })],
 ]) {
   fs.mkdirSync(path.dirname(at(file)), { recursive: true });
-  fs.writeFileSync(at(file), text);
+  fs.writeFileSync(at(file), text, { mode: file.endsWith("program") ? 0o755 : 0o644 });
 }
 
 // The Node that it asks for, as a package of npm, unless this is one.
@@ -72,21 +77,34 @@ const installed = spawnSync(node, install, { env: environment, encoding: "utf8" 
 const isInstalled = installed.status === 0 && /successfully installed/.test(installed.stdout);
 say("the .vsix is installed", isInstalled, installed.stdout + installed.stderr);
 
-const port = await new Promise((done) => {
-  const probe = net.createServer().listen(0, "localhost", () => { const { port } = probe.address(); probe.close(() => done(port)); });
-});
-const serve = [entry, ...where, "--auth", "none", "--bind-addr", `localhost:${port}`, "--disable-telemetry",
-  "--disable-update-check", "--disable-workspace-trust"];
-const server = spawn(node, serve, { env: environment });
+let server, page;
 let log = "";
-for (const stream of [server.stdout, server.stderr]) stream.on("data", (data) => { log += data; });
+/** Starts VS Code in a folder, alone. */
+async function start(folder, ...options) {
+  await stop();
+  const port = await new Promise((done) => {
+    const probe = net.createServer().listen(0, "localhost", () => { const { port } = probe.address(); probe.close(() => done(port)); });
+  });
+  const serve = [entry, ...where, "--auth", "none", "--bind-addr", `localhost:${port}`, "--disable-telemetry", "--disable-update-check"];
+  server = spawn(node, [...serve, ...options], { env: environment });
+  log = "";
+  for (const stream of [server.stdout, server.stderr]) stream.on("data", (data) => { log += data; });
+  const begun = Date.now();
+  while (!log.includes("HTTP server listening") && Date.now() - begun < 60000) await new Promise((done) => setTimeout(done, 100));
+  page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
+  page.setDefaultTimeout(60000);
+  await page.goto(`http://localhost:${port}/?folder=${folder}`);
+  await page.locator(".explorer-folders-view .monaco-list-row", { hasText: "net.relay" }).waitFor();
+}
+async function stop() {
+  await page?.close();
+  server?.kill();
+}
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-sync"],
 });
-const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
-page.setDefaultTimeout(60000);
 
 const shot = async (name) => {
   if (!args.shots) return;
@@ -134,11 +152,7 @@ const lens = (title) => async () => {
 const cursor = async () => plain(await page.locator("#status\\.editor\\.selection").innerText());
 
 try {
-  const begun = Date.now();
-  while (!log.includes("HTTP server listening") && Date.now() - begun < 60000) await new Promise((done) => setTimeout(done, 100));
-  await page.goto(`http://localhost:${port}/?folder=${at("texts")}`);
-  await page.locator(".explorer-folders-view .monaco-list-row", { hasText: "net.relay" }).waitFor();
-
+  await start(at("texts"), "--disable-workspace-trust");
   await openFile("net.relay");
   await until("shapes are shown beside bindings", has("%0: Tensor[(1, 16, 32, 32), float32] = nn.conv2d"));
   await command("View: Toggle Primary Side Bar Visibility");
@@ -170,6 +184,7 @@ try {
   await page.keyboard.press("Enter");
   await until("its fix is applied", has("= nn.relu(%0)"));
   await until("and nothing is wrong any more", async () => (await page.locator(".squiggly-error").count()) === 0);
+  await until("and its shapes are known", has("%4: Tensor[(1, 10), float32] = nn.dense"));
   await shot("fix-applied");
   await page.keyboard.press("Control+s");
   await command("View: Close All Editors");
@@ -230,16 +245,46 @@ try {
   await go(2, 1);
   await command("Show or Hide the Time of Each Line");
   await page.locator(".quick-input-list .monaco-list-row", { hasText: "Measure now" }).first().click();
-  const behind = () => page.locator(".editor-instance .view-line span").evaluateAll((spans) =>
-    spans.map((span) => getComputedStyle(span, "::after").content).filter((content) => content.includes(" ms")));
-  await until("lines say how long they take", async () => (await behind()).length >= 3 || (await behind()).join(" / "));
+  const timed = async () => (await lines()).split("\n").filter((line) => / %, [0-9.]+ (s|ms|µs|ns)$/.test(line.trimEnd()));
+  await until("lines say how long they take", async () => (await timed()).length >= 3 || (await lines()));
   await shot("heat");
+
+  // A folder that is not trusted: shapes are shown; nothing is run, and nothing outside is read.
+  await start(at("doubtful", "in"));
+  await openFile("net.relay");
+  await until("the folder is not trusted", async () => (await page.locator(".statusbar-item", { hasText: "Restricted Mode" }).count()) > 0);
+  await until("shapes are shown there too", has("%0: Tensor[(1, 16, 32, 32), float32] = nn.conv2d"));
+  await command("Show or Hide the Time of Each Line");
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: "Read a profile" }).first().waitFor();
+  const measures = await page.locator(".quick-input-list .monaco-list-row", { hasText: "Measure now" }).count();
+  say("no profile is offered", measures === 0, measures);
+  await page.keyboard.press("Escape");
+  const lenses = await page.locator(".codelens-decoration a").allInnerTexts();
+  say("no lenses stand there", lenses.length === 0, lenses.join(" / "));
+  await page.keyboard.press("F1");
+  await page.locator(".quick-input-widget input").fill(">Relay: ");
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: "Restart the Language Server" }).first().waitFor();
+  const runs = await page.locator(".quick-input-list .monaco-list-row", { hasText: "Run the Tests of the Text" }).count();
+  say("no tests are offered", runs === 0, runs);
+  await page.keyboard.press("Escape");
+  await command("Show What a Pass Makes of the Text");
+  await page.locator(".quick-input-widget input").fill("-O2");
+  await page.keyboard.press("Enter");
+  await until("no pass is run", has("// nothing is run in a workspace that is not trusted", 1));
+  await openFile("relayc.toml");
+  await command("Go to Next Problem in Files");
+  await until("weights outside are refused", async () => {
+    const found = (await page.locator(".marker-widget").allInnerTexts()).map(plain).join(" / ");
+    return found.includes("not read: the workspace is not trusted") || found;
+  });
+  await shot("restricted");
+  say("the program that the folder names is not run", !fs.existsSync(at("was-run")), "it was");
 } catch (error) {
   await shot("wrong");
   say("everything was found", false, `${error.stack}\n${log.slice(-2000)}`);
 } finally {
+  await stop();
   await browser.close();
-  server.kill();
   fs.rmSync(home, { recursive: true, force: true, maxRetries: 5 });
 }
 process.exit(failed ? 1 : 0);
