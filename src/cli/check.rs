@@ -12,11 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
-    setting: Setting,
-    #[command(flatten)]
-    lints: Lints,
+    checking: Checking,
     /// Apply fixes that are certain to the files; print the fixed text of standard input.
     #[arg(long)]
     fix: bool,
@@ -25,9 +21,13 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
 }
 
-/// The levels of lints, above those of `relayc.toml`.
+/// How programs are checked; the levels of lints are above those of `relayc.toml`.
 #[derive(clap::Args)]
-pub(crate) struct Lints {
+pub(crate) struct Checking {
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    setting: Setting,
     /// Do not report this: a lint's code or name, `warnings` or `all`.
     #[arg(short = 'A', long = "allow", value_name = "LINT")]
     allow: Vec<String>,
@@ -41,16 +41,14 @@ pub(crate) struct Lints {
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
-    if let Err(message) = args.lints.set(&mut Levels::default()) {
+    if let Err(message) = args.checking.set_levels(&mut Levels::default()) {
         console.words(&message);
         return exit::USAGE;
     }
-    let otherwise = args.setting.how(&args.reading);
     let mut projects = Projects::new(console);
     let mut code = exit::FINE;
     for path in &args.files {
-        // The flags were understood above.
-        let how = projects.how(path, &otherwise, |levels| drop(args.lints.set(levels)));
+        let how = args.checking.how(path, &mut projects);
         let mut program = driver::check_file(path, Phase::Lint, &how);
         if args.fix {
             program = match fix_file(console, path, program, &how) {
@@ -71,9 +69,14 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     code.max(projects.code)
 }
 
-impl Lints {
+impl Checking {
+    /// The options for a program of a project. The flags have been understood.
+    pub(crate) fn how(&self, path: &Path, projects: &mut Projects) -> ReadOptions {
+        projects.how(path, &self.setting.how(&self.reading), |levels| drop(self.set_levels(levels)))
+    }
+
     /// Sets the levels of the flags. Errors: an invalid flag, in words.
-    pub(crate) fn set(&self, levels: &mut Levels) -> Result<(), String> {
+    pub(crate) fn set_levels(&self, levels: &mut Levels) -> Result<(), String> {
         for (flag, which, level) in
             [("-A", &self.allow, Level::Allow), ("-W", &self.warn, Level::Warn), ("-D", &self.deny, Level::Deny)]
         {

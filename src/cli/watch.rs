@@ -5,9 +5,9 @@
 
 mod changes;
 
-use super::check::Lints;
+use super::check::Checking;
 use super::projects::Projects;
-use super::{Console, Format, Reading, Setting, exit};
+use super::{Console, Format, exit};
 use changes::{Changes, Form};
 use relayc_base::text::count;
 use relayc_driver::config::{self, Reach};
@@ -31,11 +31,7 @@ const TICK: Duration = Duration::from_millis(50);
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
-    setting: Setting,
-    #[command(flatten)]
-    lints: Lints,
+    checking: Checking,
     /// The files, and folders with `.relay` files at any depth.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
@@ -45,7 +41,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
-    if let Err(message) = args.lints.set(&mut Levels::default()) {
+    if let Err(message) = args.checking.set_levels(&mut Levels::default()) {
         console.words(&message);
         return exit::USAGE;
     }
@@ -105,11 +101,9 @@ fn check(console: &Console, args: &Args, files: &BTreeSet<PathBuf>, projects: &m
     }
     let start = Instant::now();
     projects.forget();
-    let otherwise = args.setting.how(&args.reading);
     let (mut n_errors, mut n_warnings) = (0, 0);
     for path in files {
-        // The flags were understood at the start.
-        let how = projects.how(path, &otherwise, |levels| drop(args.lints.set(levels)));
+        let how = args.checking.how(path, projects);
         let program = driver::check_file(path, Phase::Lint, &how);
         console.diagnostics(&program.diagnostics, &program.sources);
         let errors = program.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
