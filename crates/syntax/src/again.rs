@@ -672,7 +672,7 @@ mod tests {
         }
     }
 
-    const PIECES: [&str; 34] = [
+    const PIECES: [&str; 42] = [
         "%",
         "(",
         ")",
@@ -707,6 +707,14 @@ mod tests {
         "def ",
         "=",
         ".",
+        "*/",
+        "--",
+        "1.5e",
+        "\r",
+        "meta[relay.Constant][",
+        "\n@h = primfn(",
+        "\nMETADATA:",
+        "#[metadata]",
     ];
 
     fn parsed(source: &str, earlier: Option<&Parsed>) -> (String, Option<Parsed>) {

@@ -132,8 +132,9 @@ impl Lexer<'_> {
         let Some(Earlier { lexed, first_line, .. }) = self.earlier else { return };
         let tokens = &lexed.tokens[..lexed.tokens.partition_point(|token| token.start < first_line)];
         let comments = &lexed.comments[..lexed.comments.partition_point(|comment| comment.start < first_line)];
-        let ends = [tokens.last().map_or(0, |last| last.end), comments.last().map_or(0, |last| last.end)];
-        if ends.iter().all(|end| *end <= first_line) {
+        // A metadata section goes on in what follows it.
+        let is_whole = |last: &Token| last.end <= first_line && last.tok != Tok::Metadata;
+        if tokens.last().is_none_or(is_whole) && comments.last().is_none_or(|last| last.end <= first_line) {
             self.tokens.extend_from_slice(tokens);
             self.out.comments.extend_from_slice(comments);
             self.inner.bump(first_line as usize);
