@@ -736,8 +736,10 @@ mod tests {
         for seed in 0..n_sessions {
             let mut random = Random(seed * 7919 + 17);
             // Few definitions of many statements, or many of few.
-            let n_defs = if random.below(2) == 0 { 1 + random.below(3) } else { 6 + random.below(8) };
-            let mut source = text(n_defs, 2 + random.below(120) / n_defs);
+            let mut source = match random.below(2) {
+                0 => text(1 + random.below(3), 20 + random.below(40)),
+                _ => text(8 + random.below(8), 2 + random.below(12)),
+            };
             let mut earlier = parsed(&source, None).1;
             let mut whole = (source.clone(), lex(FileId(0), &source));
             for _ in 0..8 {
