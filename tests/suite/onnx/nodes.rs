@@ -328,6 +328,9 @@ fn moving() {
     gives("Range", 11, &[], &open, 1, "@main(5) == [5, 3, 1]");
     gives("Expand", 13, &[], &[Data(F32, &[-1]), Ints(&[2], &[2, 3])], 1, "@main([7]) == [[7, 7, 7], [7, 7, 7]]");
     gives("Unsqueeze", 13, &[], &[row(), Data(I64, &[1])], 1, "@main([1, 2, 3], [-1]) == [[1], [2], [3]]");
+    let line = "@main([[[1], [2]]]) == [[1, 2]]";
+    gives("Squeeze", 13, &[], &[Data(F32, &[-1, -2, 1])], 1, line);
+    gives("Squeeze", 13, &[], &[Data(F32, &[1, -1, 1])], 1, "@main([[[1], [2]]]) == [1, 2]");
     gives("EyeLike", 9, &[int("k", 1), int("dtype", 7)], &[Data(F32, &[2, 2])], 1, "@main([1, 2, 3, 4]) == [[0, 1], [0, 0]]");
     gives("Split", 18, &[], &[row(), Ints(&[2], &[0, 3])], 2, "@main([1, 2, 3]) == ([], [1, 2, 3])");
     refused_of("Split", 18, &[int("num_outputs", 3)], &[row()], 2, "`num_outputs` is 3, and there are 2 results");

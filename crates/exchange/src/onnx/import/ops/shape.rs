@@ -143,11 +143,8 @@ fn squeeze(cx: &mut Cx) -> Results {
             Some(axes) => cx.axes(&axes, shape.len())?,
             None => return Ok(vec![cx.call("dyn.squeeze", &[x, axes], &[("axis", AttrValue::None)])?]),
         },
-        None => {
-            let dims =
-                dims_of(&shape).ok_or_else(|| Refusal::unsupported("axes that only a run knows; `--shape` sets dimensions"))?;
-            dims.iter().enumerate().filter(|(_, dim)| **dim == 1).map(|(axis, _)| axis).collect()
-        }
+        // The rank of a result is that of every run, so an open axis stays even where a run gives it the size 1.
+        None => (0..shape.len()).filter(|&axis| shape[axis].value() == Some(1)).collect(),
     };
     Ok(vec![cx.squeeze(x, &axes)?])
 }
