@@ -126,6 +126,7 @@ macro_rules! real {
                 <$key>::new(<$key as Key>::MAX - order, at)
             }
 
+            #[inline(always)]
             unsafe fn element(data: *const u8, at: usize, (width, number): (usize, Number)) -> $float {
                 // SAFETY: as the caller says.
                 unsafe {

@@ -40,6 +40,9 @@ pub enum OfBin {
 /// The most points of a bin: a region may be as large as a float.
 const MAX_POINTS: f64 = 16_777_216.0;
 
+const SINGLE: (usize, Number) = (4, Number::Float(23));
+const DOUBLE: (usize, Number) = (8, Number::Float(52));
+
 /// So many channels are computed at once, each point having its weights once for all of them.
 const TOGETHER: usize = 16;
 
@@ -146,11 +149,14 @@ impl Regions {
             for first in (0..self.n_channels).step_by(TOGETHER) {
                 let n = TOGETHER.min(self.n_channels - first);
                 let mut values = [T::ZERO; TOGETHER];
-                // SAFETY: as the caller says.
+                let images = operands[0];
+                // SAFETY: as the caller says. Elements of known types are read without asking for each.
                 unsafe {
-                    match self.of_bin {
-                        OfBin::LargestElement => self.elements(&row, at, first, operands[0], &mut values[..n]),
-                        _ => self.sampled(&row, at, first, operands[0], &mut values[..n]),
+                    match (self.of_bin, self.element.0) {
+                        (OfBin::LargestElement, _) => self.elements(&row, at, first, images, &mut values[..n]),
+                        (_, 4) => self.sampled(&row, at, first, &mut values[..n], |at| T::element(images, at, SINGLE)),
+                        (_, 8) => self.sampled(&row, at, first, &mut values[..n], |at| T::element(images, at, DOUBLE)),
+                        _ => self.sampled(&row, at, first, &mut values[..n], |at| T::element(images, at, self.element)),
                     }
                 }
                 for (channel, value) in (first..).zip(&values[..n]) {
@@ -179,8 +185,16 @@ impl Regions {
     /// Samples a bin in channels from `first` on, as many as there are values.
     ///
     /// # Safety
-    /// The images have these channels.
-    unsafe fn sampled<T: Real>(&self, row: &[T; 5], bin: [usize; 2], first: usize, images: *const u8, values: &mut [T]) {
+    /// The images have these channels, and `element` reads an element of them.
+    #[inline(always)]
+    unsafe fn sampled<T: Real>(
+        &self,
+        row: &[T; 5],
+        bin: [usize; 2],
+        first: usize,
+        values: &mut [T],
+        element: impl Fn(usize) -> T,
+    ) {
         let n_points = self.points(row);
         let count = T::at(n_points[0] * n_points[1]);
         let taps = |axis: usize, point: usize| {
@@ -197,14 +211,22 @@ impl Regions {
         for y in 0..n_points[0] as usize {
             let ys = taps(0, y);
             for x in 0..n_points[1] as usize {
-                let point = ys.zip(taps(1, x));
-                for (at, value) in values.iter_mut().enumerate() {
-                    let place = start + at * channel;
-                    // SAFETY: positions of taps are inside.
-                    let element = |y: usize, x: usize| unsafe { T::element(images, place + y * down + x * right, self.element) };
-                    let sample = point.map_or(T::ZERO, |(ys, xs)| ys.sum(|y| xs.sum(|x| element(y, x))));
-                    *value = if is_mean { *value + sample / count } else { value.largest(sample) };
+                let Some((ys, xs)) = ys.zip(taps(1, x)) else {
+                    each(values, is_mean, count, start, channel, |_| T::ZERO);
+                    continue;
+                };
+                let [[a, b], [c, d]] = ys.at.map(|y| xs.at.map(|x| y.wrapping_mul(down).wrapping_add(x.wrapping_mul(right))));
+                let ([wa, wb], [wy, wz]) = (xs.weights, ys.weights);
+                let element = |place: usize, tap: usize| element(place.wrapping_add(tap));
+                if (ys.n, xs.n) == (2, 2) {
+                    each(values, is_mean, count, start, channel, |at| {
+                        (element(at, a) * wa + element(at, b) * wb) * wy + (element(at, c) * wa + element(at, d) * wb) * wz
+                    });
+                    continue;
                 }
+                let of = |at: usize, y: usize, x: usize| element(at, [[a, b], [c, d]][y][x]);
+                let sample = |at: usize| ys.sum(|y| xs.sum(|x| of(at, y, x)));
+                each(values, is_mean, count, start, channel, sample);
             }
         }
     }
@@ -257,11 +279,21 @@ impl<T: Real> Taps<T> {
         Some(Taps { n: 2, at: [place, place + 1], weights: [T::ONE - t, t] })
     }
 
-    /// The weighted sum of values.
+    /// The weighted sum of the values of taps.
     #[inline(always)]
     fn sum(&self, value: impl Fn(usize) -> T) -> T {
-        let first = value(self.at[0]) * self.weights[0];
-        if self.n == 1 { first } else { first + value(self.at[1]) * self.weights[1] }
+        let first = value(0) * self.weights[0];
+        if self.n == 1 { first } else { first + value(1) * self.weights[1] }
+    }
+}
+
+/// Adds a point to the mean of a bin in each channel, or takes the larger.
+#[inline(always)]
+fn each<T: Real>(values: &mut [T], is_mean: bool, count: T, start: usize, channel: usize, sample: impl Fn(usize) -> T) {
+    let mut at = start;
+    for value in values {
+        *value = if is_mean { *value + sample(at) / count } else { value.largest(sample(at)) };
+        at = at.wrapping_add(channel);
     }
 }
 
