@@ -29,7 +29,9 @@ pub use super::pool::{
     GLOBAL_MAX_POOL2D, GlobalPool2dAttrs, MAX_POOL1D, MAX_POOL2D, MAX_POOL3D, MaxPool2dAttrs,
 };
 pub use super::positions::ARGWHERE;
-pub use super::qnn::{DEQUANTIZE, QNN_CONV2D, QNN_DENSE, QUANTIZE, QuantizeAttrs, REQUANTIZE};
+pub use super::qnn::{
+    DEQUANTIZE, QNN_AVG_POOL2D, QNN_CONCATENATE, QNN_CONV2D, QNN_CONV2D_TRANSPOSE, QNN_DENSE, QUANTIZE, QuantizeAttrs, REQUANTIZE,
+};
 pub use super::reduce::{ALL, ANY, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM};
 pub use super::reshape::{EXPAND_DIMS, RESHAPE, SQUEEZE};
 pub use super::resize::RESIZE2D;

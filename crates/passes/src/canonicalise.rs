@@ -2,7 +2,8 @@
 //! `canonicalize_cast.cc`).
 //!
 //! A bias becomes an ordinary addition, so that passes which handle additions handle biases; a constant bias gets its axes at
-//! once. Conversions without effect are removed. Two conversions in a row become one where the first loses nothing.
+//! once. Quantized operators that others define are written by these ([`super::canonicalise_qnn`]). Conversions without effect are
+//! removed. Two conversions in a row become one where the first loses nothing.
 //! `canonicalize-ops` is the part that TVM's pass of that name has: biases, without the axes of constants computed.
 //!
 //! The rewrite is sound. The addition broadcasts the same elements that the bias adds. Their number must be known to equal the
@@ -16,6 +17,7 @@
 //! ```
 
 use super::build::{args, dtype, value_of};
+use super::canonicalise_qnn::composed;
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use relayc_ir::types::{DType, DTypeCode};
@@ -24,7 +26,8 @@ use relayc_ops::declarations::{ADD, BIAS_ADD, BiasAddAttrs, CAST, EXPAND_DIMS};
 
 pub(crate) const PASS: Pass = Pass {
     name: "canonicalise",
-    doc: "Writes biases as additions and removes conversions that do nothing. Constant biases get the axes they need at once.",
+    doc: "Writes biases as additions and removes conversions that do nothing. Constant biases get the axes they need at once. \
+          Quantized joins, means and transposed convolutions are written by operators that have kernels.",
     level: 1,
     run: |module, cx| Ok(run(module, cx)),
     ..Pass::BASE
@@ -38,7 +41,10 @@ pub(crate) const OPS_PASS: Pass = Pass {
 };
 
 fn run(module: &mut Module, cx: &PassCx) -> bool {
-    rewrite(module, |module, expr| bias(module, cx, expr).or_else(|| conversion(module, cx, expr)))
+    rewrite(module, |module, expr| {
+        let simpler = bias(module, cx, expr).or_else(|| conversion(module, cx, expr));
+        simpler.or_else(|| composed(module, cx, expr))
+    })
 }
 
 /// A bias as an addition; a constant one gets its axes at once.

@@ -16,6 +16,7 @@ mod bindings;
 mod bound_shapes;
 pub mod build;
 mod canonicalise;
+mod canonicalise_qnn;
 mod canonicalize_cast;
 mod combine_parallel;
 mod constructors;

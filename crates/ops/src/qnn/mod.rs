@@ -253,7 +253,7 @@ pub(crate) const MUL: OpDef = OpDef {
     ..ADD
 };
 
-pub(crate) const QNN_CONCATENATE: OpDef = OpDef {
+pub const QNN_CONCATENATE: OpDef = OpDef {
     name: "qnn.concatenate",
     doc: "The tensors of the tuple, each requantized to the output's scale and zero point (as `qnn.requantize` does by default), \
           one after the other along `axis` (`src/relay/qnn/op/concatenate.cc`).",
@@ -362,7 +362,7 @@ pub const QNN_CONV2D: OpDef = OpDef {
     ..CONV2D
 };
 
-pub(crate) const QNN_CONV2D_TRANSPOSE: OpDef = OpDef {
+pub const QNN_CONV2D_TRANSPOSE: OpDef = OpDef {
     name: "qnn.conv2d_transpose",
     doc: "`nn.conv2d_transpose` of `data - input_zero_point` and `weight - weight_zero_point`, both differences in wrapping \
           int16, in `out_dtype`; the result's scale is the product of the scales, which are ignored. Operands: data, weight, \
@@ -397,7 +397,7 @@ const fn unary_args(scale: &'static str, zero_point: &'static str) -> [Arg; 5] {
     ]
 }
 
-pub(crate) const QNN_AVG_POOL2D: OpDef = OpDef {
+pub const QNN_AVG_POOL2D: OpDef = OpDef {
     name: "qnn.avg_pool2d",
     doc: "`nn.avg_pool2d` of `data` requantized to the output's scale and zero point in int32 (as `qnn.requantize` does by default), \
           limited to the range of the dtype. Padding that counts is the integer 0 (`src/relay/qnn/op/avg_pool2d.cc`).",
