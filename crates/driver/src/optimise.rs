@@ -81,7 +81,7 @@ impl PassPlan {
 }
 
 /// Gives a function static shapes, with room for the largest that data can decide: [`passes::bound_shapes`].
-pub fn bound_shapes(module: &mut Module, how: &PassPlan, func: FuncId) -> Result<Vec<bool>, (ExprId, &'static str)> {
+pub fn bound_shapes(module: &mut Module, how: &PassPlan, func: FuncId) -> Result<Option<Vec<bool>>, (ExprId, &'static str)> {
     passes::bound_shapes(module, &how.cx(), func)
 }
 

@@ -152,7 +152,7 @@ impl TargetCode {
             }
             Err(NoPart::Not(_)) => match bounded::of(program, request, settings)? {
                 Some(code) => Ok(code),
-                None => control::followed(program, request, settings),
+                None => control::followed(program, program.module.clone(), request, settings),
             },
         }
     }

@@ -149,7 +149,7 @@ fn spread(cx: &EvalCx, value: &Tensor) -> EvalResult {
     Ok(spread.ok_or_else(|| Trap::no_tensor(cx.out_dtype()))?.into())
 }
 
-pub(crate) const ARANGE: OpDef = OpDef {
+pub const ARANGE: OpDef = OpDef {
     name: "arange",
     doc: "The vector `start, start + step, …` of the `ceil((end - start) / step)` numbers before `end`. The attributes `start`, \
           `stop` and `step` repeat the operands; if all three are constants, the length is known \

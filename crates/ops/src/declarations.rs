@@ -12,7 +12,7 @@ pub use super::compare::{EQUAL, GREATER, GREATER_EQUAL, LESS, NOT_EQUAL};
 pub use super::conv::{
     CONV1D, CONV1D_TRANSPOSE, CONV2D, CONV2D_TRANSPOSE, CONV3D, CONV3D_TRANSPOSE, Conv2dAttrs, Conv2dTransposeAttrs,
 };
-pub use super::create::{FULL, FULL_LIKE, ONES, ONES_LIKE, SHAPE_OF, ZEROS, ZEROS_LIKE};
+pub use super::create::{ARANGE, FULL, FULL_LIKE, ONES, ONES_LIKE, SHAPE_OF, ZEROS, ZEROS_LIKE};
 pub use super::dense::{BATCH_FLATTEN, BIAS_ADD, BiasAddAttrs, DENSE};
 pub use super::dynamic::{DYN_BROADCAST_TO, DYN_FULL, DYN_RESHAPE, DYN_STRIDED_SLICE};
 pub use super::index::{GATHER_ND, TAKE};
@@ -20,7 +20,9 @@ pub use super::join::{CONCATENATE, ConcatenateAttrs, SPLIT, STACK};
 pub use super::layout::Layout;
 pub use super::layout_transform::{LAYOUT_TRANSFORM, LayoutTransformAttrs};
 pub use super::logic::{LOGICAL_AND, LOGICAL_NOT, LOGICAL_OR};
-pub use super::math::{CLIP, ClipAttrs, ERF, EXP, FAST_ERF, FAST_EXP, FAST_TANH, NEGATIVE, SIGMOID, SQRT, TANH};
+pub use super::math::{
+    CEIL, CLIP, ClipAttrs, ERF, EXP, FAST_ERF, FAST_EXP, FAST_TANH, FLOOR, NEGATIVE, ROUND, SIGMOID, SQRT, TANH,
+};
 pub use super::matmul::{BATCH_MATMUL, BatchMatmulAttrs, MATMUL, MatmulAttrs};
 pub use super::norm::{BATCH_NORM, BatchNormAttrs, DROPOUT};
 pub use super::pad::{PAD, PadAttrs};
@@ -34,7 +36,7 @@ pub use super::qnn::{
 };
 pub use super::reduce::{ALL, ANY, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM};
 pub use super::reshape::{EXPAND_DIMS, RESHAPE, SQUEEZE};
-pub use super::resize::RESIZE2D;
+pub use super::resize::{DYN_RESIZE2D, RESIZE2D};
 pub use super::scan::{CUMPROD, CUMSUM};
 pub use super::scatter::{SCATTER_ELEMENTS, SCATTER_ND};
 pub use super::slice::{STRIDED_SLICE, StridedSliceAttrs};

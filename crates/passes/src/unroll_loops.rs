@@ -80,22 +80,22 @@ fn run(module: &mut Module, cx: &PassCx, max_growing_turns: usize) -> bool {
 }
 
 /// A loop.
-struct Loop {
-    func: FuncId,
-    cond: ExprId,
+pub(crate) struct Loop {
+    pub(crate) func: FuncId,
+    pub(crate) cond: ExprId,
     /// The branch that ends with the next call, that call, and the branch that ends the loop.
-    turn: ExprId,
-    next: ExprId,
-    end: ExprId,
+    pub(crate) turn: ExprId,
+    pub(crate) next: ExprId,
+    pub(crate) end: ExprId,
     /// Whether the turn is the branch of a true condition.
-    while_true: bool,
+    pub(crate) while_true: bool,
     /// The call from outside.
-    start: ExprId,
+    pub(crate) start: ExprId,
 }
 
 impl Loop {
     /// The loop that an expression binds.
-    fn of(module: &Module, order: &[ExprId], expr: ExprId) -> Option<Loop> {
+    pub(crate) fn of(module: &Module, order: &[ExprId], expr: ExprId) -> Option<Loop> {
         let ExprKind::Let { var, value, .. } = module.exprs[expr].kind else { return None };
         let ExprKind::Fn(func) = module.exprs[value].kind else { return None };
         let of = &module.funcs[func];

@@ -7,8 +7,9 @@ use relayc_base::diag::Diagnostic;
 use relayc_check::infer;
 use relayc_driver::Program;
 use relayc_driver::optimise::{self, PassPlan};
+use relayc_exec::plan::NotCompiled;
 use relayc_ir::types::{Ty, dims_of};
-use relayc_ir::{ExprId, ExprKind, FuncId, Module, VarId};
+use relayc_ir::{ExprId, FuncId, Module, VarId};
 use relayc_ops as ops;
 use relayc_passes as passes;
 
@@ -26,31 +27,33 @@ pub(super) fn of(program: &Program, request: &Request, settings: &Settings) -> R
         return Ok(None);
     }
     let open = match optimise::bound_shapes(&mut module, &how, func) {
-        Ok(open) => open,
+        Ok(Some(open)) => open,
+        Ok(None) => return Ok(None),
         // Shapes may be known once the inputs' are.
         Err((expr, words)) => {
-            let followed = control::followed(program, request, settings);
+            let followed = control::followed(program, program.module.clone(), request, settings);
             return followed.map(Some).map_err(|_| vec![refused::obstacle(program, &module, &request.entry, expr, words)]);
         }
     };
     if let Some(error) = infer::reinfer(&mut module, ops::table()).into_iter().find(Diagnostic::is_error) {
         return Err(vec![*passes::broken("bound-shapes", &error.message)]);
     }
-    match Part::of(program, &mut module, &request.entry, request, settings) {
+    match Part::of(program, &mut module.clone(), &request.entry, request, settings) {
         Ok(part) => Ok(Some(TargetCode::whole(part, open))),
         Err(NoPart::Wrong(diagnostics)) => Err(diagnostics),
+        Err(NoPart::Not(NotCompiled::ControlFlow)) => {
+            control::followed(program, module, request, settings).map(|code| Some(TargetCode { open, ..code }))
+        }
         Err(NoPart::Not(reason)) => Err(vec![refused::not_compiled(program, &request.entry, reason)]),
     }
 }
 
-/// Whether a function of operators and branches has inputs with shapes, and something else without one.
+/// Whether a function has inputs with shapes, and something else without one.
 fn is_decided_by_data(module: &Module, func: FuncId) -> bool {
     let of = &module.funcs[func];
     let ty = |&var: &VarId| module.vars[var].checked_ty.or(module.vars[var].ty);
     let are_known = of.params.iter().all(|var| ty(var).is_some_and(|ty| has_known_shape(module, ty)));
-    let order = module.post_order(&[of.body]);
-    let has_functions = order.iter().any(|&expr| matches!(module.exprs[expr].kind, ExprKind::Fn(_) | ExprKind::Global(_)));
-    are_known && !has_functions && !has_known_shapes(module, &[of.body])
+    are_known && !has_known_shapes(module, &[of.body])
 }
 
 /// Whether all tensors that expressions compute have known shapes.

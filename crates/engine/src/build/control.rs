@@ -13,16 +13,21 @@ use relayc_driver::specialise::to_shapes;
 use relayc_exec::aot::image_writer::Port;
 use relayc_exec::plan::NotCompiled;
 use relayc_interp::follow::{Obstacle, Subgraphs, follow};
-use relayc_ir::FuncId;
 use relayc_ir::flow::{Flow, FlowInstr, TensorType};
+use relayc_ir::{FuncId, Module};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
-/// The code of a program by subgraphs. Errors: E0603 with the obstacle, and those of each subgraph.
-pub(super) fn followed(program: &Program, request: &Request, settings: &Settings) -> Result<TargetCode, Vec<Diagnostic>> {
+/// The code of a program by subgraphs, made of a module of it. Errors: E0603 with the obstacle, and those of each subgraph.
+pub(super) fn followed(
+    program: &Program,
+    module: Module,
+    request: &Request,
+    settings: &Settings,
+) -> Result<TargetCode, Vec<Diagnostic>> {
     let one = |diagnostic| vec![diagnostic];
     let inputs = inputs(program, &request.entry)?;
-    let partitioned = Partitioned::of(program.module.clone(), &request.entry, settings).map_err(|refused| match refused {
+    let partitioned = Partitioned::of(module, &request.entry, settings).map_err(|refused| match refused {
         Refused::Wrong(diagnostic) => one(*diagnostic),
         Refused::Not(reason) => one(refused::not_compiled(program, &request.entry, reason)),
     })?;

@@ -279,14 +279,14 @@ fn sign_scalar(s: &mut Scalar) -> Option<Val> {
     Some(s.body.select(above, one, down))
 }
 
-pub(crate) const FLOOR: OpDef = OpDef::unary(
+pub const FLOOR: OpDef = OpDef::unary(
     "floor",
     "Rounds downwards; integers stay (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::floor),
     |s| s.rounded(UnaryOp::Floor),
 );
 
-pub(crate) const CEIL: OpDef = OpDef::unary(
+pub const CEIL: OpDef = OpDef::unary(
     "ceil",
     "Rounds upwards; integers stay (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::ceil),
@@ -300,7 +300,7 @@ pub(crate) const TRUNC: OpDef = OpDef::unary(
     |s| s.rounded(UnaryOp::Trunc),
 );
 
-pub(crate) const ROUND: OpDef = OpDef::unary(
+pub const ROUND: OpDef = OpDef::unary(
     "round",
     "Rounds to the nearest integer, halves away from zero; integers stay (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::round),

@@ -138,7 +138,7 @@ pub(crate) const RESIZE3D: OpDef = OpDef {
     ..resize::<3>()
 };
 
-pub(crate) const DYN_RESIZE2D: OpDef = OpDef {
+pub const DYN_RESIZE2D: OpDef = OpDef {
     name: "dyn.image.resize2d",
     doc: "As `image.resize2d`, with the operands `size` and `roi` in the place of the attributes, which are ignored \
           (`src/relay/op/dyn/image/resize.cc`).",

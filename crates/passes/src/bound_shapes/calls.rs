@@ -4,16 +4,17 @@ use super::number::{Arith, Graph, Number, Why};
 use super::padded::{Fill, Padded, require_room, room};
 use super::walk::{APART, Call, NO_RULE, Value, Walk, counted, is_one_of};
 use crate::build;
+use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 use relayc_ir::{AttrValue, ExprId};
 use relayc_ops::OpDef;
 use relayc_ops::declarations::{
-    ADAPTIVE_AVG_POOL2D, ADAPTIVE_MAX_POOL2D, ADD, ALL, ALL_CLASS_NON_MAX_SUPPRESSION, ANY, ARGMAX, ARGMIN, ARGSORT, ARGWHERE,
-    AVG_POOL2D, BATCH_FLATTEN, BATCH_MATMUL, BATCH_NORM, BROADCAST_TO, CONCATENATE, CONV1D, CONV2D, CONV2D_TRANSPOSE, CONV3D,
-    CUMPROD, CUMSUM, DENSE, DYN_BROADCAST_TO, DYN_FULL, DYN_RESHAPE, DYN_STRIDED_SLICE, DYN_TOPK, EXPAND_DIMS, FLOOR_DIVIDE,
-    FLOOR_MOD, FULL, GATHER_ND, GLOBAL_AVG_POOL2D, GLOBAL_MAX_POOL2D, LESS, MAX, MAX_POOL2D, MIN, PAD, PROD, RESHAPE, RESIZE2D,
-    ROI_ALIGN, ROI_POOL, SCATTER_ELEMENTS, SCATTER_ND, SORT, SPLIT, SQUEEZE, STRIDED_SLICE, SUM, TAKE, TOPK, TRANSPOSE,
-    UPSAMPLING, WHERE,
+    ADAPTIVE_AVG_POOL2D, ADAPTIVE_MAX_POOL2D, ADD, ALL, ALL_CLASS_NON_MAX_SUPPRESSION, ANY, ARANGE, ARGMAX, ARGMIN, ARGSORT,
+    ARGWHERE, AVG_POOL2D, BATCH_FLATTEN, BATCH_MATMUL, BATCH_NORM, BROADCAST_TO, CONCATENATE, CONV1D, CONV2D, CONV2D_TRANSPOSE,
+    CONV3D, CUMPROD, CUMSUM, DENSE, DYN_BROADCAST_TO, DYN_FULL, DYN_RESHAPE, DYN_RESIZE2D, DYN_STRIDED_SLICE, DYN_TOPK,
+    EXPAND_DIMS, FLOOR_DIVIDE, FLOOR_MOD, FULL, GATHER_ND, GLOBAL_AVG_POOL2D, GLOBAL_MAX_POOL2D, LESS, MAX, MAX_POOL2D, MIN, PAD,
+    PROD, RESHAPE, RESIZE2D, ROI_ALIGN, ROI_POOL, SCATTER_ELEMENTS, SCATTER_ND, SORT, SPLIT, SQUEEZE, STRIDED_SLICE, SUM, TAKE,
+    TOPK, TRANSPOSE, UPSAMPLING, WHERE,
 };
 use relayc_ops::lower::Lower;
 use std::rc::Rc;
@@ -62,6 +63,7 @@ impl<'g> Walk<'g> {
         vec![
             (&ALL, Walk::reduce),
             (&ANY, Walk::reduce),
+            (&ARANGE, Walk::arange),
             (&ARGMAX, Walk::reduce_to_position),
             (&ARGMIN, Walk::reduce_to_position),
             (&ARGSORT, Walk::sort),
@@ -73,6 +75,7 @@ impl<'g> Walk<'g> {
             (&DYN_BROADCAST_TO, Walk::broadcast_to),
             (&DYN_FULL, Walk::full),
             (&DYN_RESHAPE, Walk::reshape),
+            (&DYN_RESIZE2D, Walk::resize),
             (&DYN_STRIDED_SLICE, Walk::strided_slice),
             (&EXPAND_DIMS, Walk::expand_dims),
             (&GATHER_ND, Walk::gather_nd),
@@ -424,8 +427,24 @@ impl<'g> Walk<'g> {
         Ok(Padded::new(expr, &dims))
     }
 
+    /// From one known number to a size, in known steps.
+    fn arange(&mut self, call: &Call) -> Result<Padded, Why> {
+        let number = |at: usize| call.tensor(at)?.numbers.as_deref().and_then(|numbers| numbers.first().copied()).ok_or(NO_RULE);
+        let [first, end, step] = [number(0)?, number(1)?, number(2)?];
+        let (Some(from), Some(by)) = (first.value(), step.value().filter(|&by| by > 0)) else { return Err(NO_RULE) };
+        let length = self.graph.arith(Arith::Sub, end, first)?;
+        let up = self.graph.arith(Arith::Add, length, Number::known(by - 1))?;
+        let count = self.graph.arith(Arith::Div, up, step)?;
+        let count = self.graph.at_least_0(count)?;
+        let n = require_room(&[count.high])?;
+        let dtype = self.dtype_of(call).ok_or(NO_RULE)?;
+        let numbers = Tensor::from_fn(&[n as usize], |at| from.saturating_add(by.saturating_mul(at as i64)));
+        let expr = self.graph.constant(numbers.cast(dtype).ok_or(NO_RULE)?);
+        Ok(Padded::new(expr, &[count]))
+    }
+
     /// The elements of a shape, none of them negative.
-    fn sizes(&mut self, shape: &Padded) -> Result<Vec<Number>, Why> {
+    pub(super) fn sizes(&mut self, shape: &Padded) -> Result<Vec<Number>, Why> {
         let numbers = shape.numbers.clone().ok_or("a shape that data gives")?;
         numbers.iter().map(|&number| self.graph.at_least_0(number)).collect()
     }

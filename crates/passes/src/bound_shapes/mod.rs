@@ -9,8 +9,10 @@
 //! The rewrite is sound because what counts is computed from what counts alone, and by the same operators, which trap where they did.
 //! Both branches of an `if` are computed, so operators that trap whatever the branch are refused in them.
 //!
-//! Does not rewrite loops and data types, sizes that data gives as numbers (a `k` that is an input), and operators without a rule
-//! here.
+//! A loop of as many turns as a size says stays one, of tensors with room for what they are after the last turn. A size that is an
+//! element of a tensor needs a range, as clipped boxes have.
+//!
+//! Does not rewrite other functions and data types, sizes of any range (a `k` that is an input), and operators without a rule here.
 //!
 //! ```text
 //! %0 = argwhere(%mask);                 %0 = cumsum(%mask, exclusive=True);                        where each is
@@ -20,25 +22,32 @@
 
 mod calls;
 mod known;
+mod loops;
 mod number;
 mod padded;
+mod range;
+mod ranges;
+mod resize;
 mod slices;
+mod turns;
 mod walk;
 
 use super::PassCx;
-use super::build::args;
+use super::build::{args, bind};
 use super::regions::Regions;
+use loops::Loops;
 use number::{Graph, Why};
 use padded::Padded;
-use relayc_ir::types::DType;
+use relayc_base::Span;
+use relayc_ir::types::{DType, Ty};
 use relayc_ir::{ExprId, ExprKind, FuncId, Module, Operand};
 use relayc_ops::declarations::WHERE;
 use rustc_hash::FxHashMap;
 use walk::{Call, Value, Walk, leaves};
 
 /// Gives a function of a typed module static shapes. Returns which of the tensors of its result were open. Types must be inferred
-/// again. Errors: an expression that has no bound, and what it is.
-pub fn bound_shapes(module: &mut Module, cx: &PassCx, func: FuncId) -> Result<Vec<bool>, (ExprId, Why)> {
+/// again. `None` for a function with others inside that are no loops. Errors: an expression that has no bound, and what it is.
+pub fn bound_shapes(module: &mut Module, cx: &PassCx, func: FuncId) -> Result<Option<Vec<bool>>, (ExprId, Why)> {
     let body = module.funcs[func].body;
     let order = module.post_order(&[body]);
     let let_value = |&expr: &ExprId| match module.exprs[expr].kind {
@@ -46,23 +55,39 @@ pub fn bound_shapes(module: &mut Module, cx: &PassCx, func: FuncId) -> Result<Ve
         _ => None,
     };
     let lets = order.iter().filter_map(let_value).collect();
+    let Some(loops) = Loops::of(module, &order, &lets) else { return Ok(None) };
+    let wanted = ranges::wanted(module, cx, &order, &lets);
     let regions = Regions::of(module, &module.post_order(&module.roots()));
     let mut branches = FxHashMap::default();
-    for &expr in order.iter().filter(|&&expr| matches!(module.exprs[expr].kind, ExprKind::If { .. })) {
+    let is_branch = |expr: ExprId| matches!(module.exprs[expr].kind, ExprKind::If { .. }) && !loops.is_branch(module, expr);
+    for &expr in order.iter().filter(|&&expr| is_branch(expr)) {
         let branch = |at: usize| Some((regions.home(regions.inside(expr, at)?), (expr, at == 0)));
         branches.extend([0, 1].into_iter().filter_map(branch));
     }
-    let mut walk = Walk { graph: Graph::new(module, cx), values: FxHashMap::default(), lets, regions, branches };
+    let mut walk = Walk {
+        graph: Graph::new(module, cx),
+        values: FxHashMap::default(),
+        lets,
+        regions,
+        branches,
+        loops,
+        params: FxHashMap::default(),
+        wanted,
+    };
     for expr in order {
+        if walk.loops.contain(expr) {
+            continue;
+        }
         walk.graph.span = walk.graph.module.exprs[expr].span;
         if let Some(value) = walk.visit(expr).map_err(|why| (expr, why))? {
             walk.values.insert(expr, value);
         }
     }
     let (result, open) = walk.result(body).map_err(|why| (body, why))?;
-    module.funcs[func].body = result;
+    let loops = std::mem::take(&mut walk.loops.made);
+    module.funcs[func].body = bind(module, Span::NONE, Ty::ERROR, loops.into_iter(), result);
     module.funcs[func].ret = None;
-    Ok(open)
+    Ok(Some(open))
 }
 
 impl Walk<'_> {
@@ -71,8 +96,9 @@ impl Walk<'_> {
         Ok(Some(match self.graph.module.exprs[expr].kind {
             ExprKind::Op(_) => return Ok(None),
             ExprKind::Const(_) => self.of_type(expr)?,
-            ExprKind::Var(var) => match self.lets.get(&var) {
-                Some(value) => self.get(*value)?,
+            ExprKind::Var(var) => match self.looped_var(expr, var) {
+                Some(value) => return value,
+                None if self.lets.contains_key(&var) => self.get(self.lets[&var])?,
                 None => self.of_type(expr)?,
             },
             ExprKind::Let { body, .. } => self.get(body)?,
@@ -96,6 +122,19 @@ impl Walk<'_> {
     }
 
     fn call(&mut self, expr: ExprId) -> Result<Value, Why> {
+        let value = self.called(expr)?;
+        match value {
+            Value::Tensor(tensor) if tensor.numbers.is_none() && self.wanted.contains(&expr) => {
+                self.seeded(tensor).map(Value::Tensor)
+            }
+            value => Ok(value),
+        }
+    }
+
+    fn called(&mut self, expr: ExprId) -> Result<Value, Why> {
+        if self.loops.start_at(expr) {
+            return self.looped(expr);
+        }
         let Some(def) = self.graph.cx.called(self.graph.module, expr) else { return Err("a function that is called") };
         let operands = args(self.graph.module, expr);
         let values = operands.iter().map(|&arg| self.get(arg)).collect::<Result<Vec<_>, _>>()?;
@@ -115,6 +154,10 @@ impl Walk<'_> {
         let is_static = super::fold_constants::concrete(&self.graph.module.types, ty).is_some();
         if is_same && is_static && !calls::decides(def) {
             return self.of_type(expr);
+        }
+        if is_static && !calls::decides(def) && !call.tensors().iter().any(|tensor| tensor.is_live()) {
+            let again = self.again(&call)?;
+            return self.of_type(again);
         }
         self.rule(&call)
     }

@@ -3,6 +3,7 @@
 //! An integer whose range is one number is known. Any other has an expression, an int64 scalar. Equal computations give one
 //! expression, so that sizes which are computed alike are the same size.
 
+use super::range::Range;
 use crate::PassCx;
 use relayc_base::Span;
 use relayc_ir::tensor::Tensor;
@@ -10,7 +11,7 @@ use relayc_ir::types::DType;
 use relayc_ir::{AttrValue, ExprId, Module};
 use relayc_ops::OpDef;
 use relayc_ops::declarations::{
-    ADD, CAST, CONCATENATE, EQUAL, FLOOR_DIVIDE, LESS, MAXIMUM, MINIMUM, MULTIPLY, RESHAPE, SUBTRACT, WHERE,
+    ADD, CAST, CONCATENATE, EQUAL, FLOOR_DIVIDE, LESS, MAXIMUM, MINIMUM, MULTIPLY, RESHAPE, STOP_FUSION, SUBTRACT, WHERE,
 };
 use rustc_hash::FxHashMap;
 
@@ -108,6 +109,10 @@ pub(super) struct Memo {
     pub(super) places: FxHashMap<ExprId, (ExprId, Number)>,
     /// Conditions as numbers.
     pub(super) truths: FxHashMap<ExprId, Number>,
+    /// In which ranges the elements of expressions lie.
+    pub(super) ranges: FxHashMap<ExprId, Range>,
+    /// The tensors of which expressions are the first part along axes.
+    pub(super) cuts: FxHashMap<ExprId, ExprId>,
 }
 
 /// The program that is being made.
@@ -139,6 +144,11 @@ impl<'a> Graph<'a> {
         call.ok_or("an operator whose operands do not fit at the largest sizes")
     }
 
+    /// An expression that is computed once, as many elements read each of its own.
+    pub(super) fn once(&mut self, expr: ExprId) -> Result<ExprId, Why> {
+        self.call(&STOP_FUSION, &[expr], &[])
+    }
+
     pub(super) fn constant(&mut self, value: Tensor) -> ExprId {
         self.cx.constant(self.module, self.span, value)
     }
@@ -154,7 +164,13 @@ impl<'a> Graph<'a> {
     }
 
     pub(super) fn arith(&mut self, op: Arith, a: Number, b: Number) -> Result<Number, Why> {
-        let (low, high) = op.range(a, b);
+        let (mut low, mut high) = op.range(a, b);
+        if op == Arith::Sub && self.is_at_most(b, a) {
+            low = low.max(0);
+        }
+        if op == Arith::Sub && self.is_at_most(a, b) {
+            high = high.min(0);
+        }
         if low == high {
             return Ok(Number::known(low));
         }
@@ -232,6 +248,14 @@ impl<'a> Graph<'a> {
         let number = self.number(expr, a.low.min(b.low), a.high.max(b.high));
         self.chosen.insert([cond, a, b], number);
         Ok(number)
+    }
+
+    /// How much larger `b` is than `a`, if that is known.
+    pub(super) fn step(&self, a: Number, b: Number) -> Option<i64> {
+        match b.expr.and_then(|expr| self.parts.get(&expr).copied()) {
+            Some((Arith::Add, x, more)) if x == a => more.value(),
+            _ => b.value()?.checked_sub(a.value()?),
+        }
     }
 
     pub(super) fn product(&mut self, numbers: &[Number]) -> Result<Number, Why> {

@@ -6,7 +6,8 @@ use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, DTypeCode, checked_elements};
 use relayc_ir::{AttrValue, ExprId};
 use relayc_ops::declarations::{
-    ADD, BROADCAST_TO, CONCATENATE, CUMSUM, LESS, LOGICAL_AND, MULTIPLY, SCATTER_ELEMENTS, STRIDED_SLICE, SUM, TAKE, WHERE, ZEROS,
+    ADD, CONCATENATE, CUMSUM, FLOOR_DIVIDE, FLOOR_MOD, LESS, LOGICAL_AND, MULTIPLY, SCATTER_ELEMENTS, STRIDED_SLICE, SUM, TAKE,
+    WHERE, ZEROS,
 };
 use std::rc::Rc;
 
@@ -172,7 +173,11 @@ impl Graph<'_> {
 
     /// The first positions of an axis.
     pub(super) fn cut(&mut self, expr: ExprId, axis: usize, n: i64) -> Result<ExprId, Why> {
-        self.slice(expr, axis, [0, n, 1])
+        let cut = self.slice(expr, axis, [0, n, 1])?;
+        if cut != expr {
+            self.memo.cuts.insert(cut, expr);
+        }
+        Ok(cut)
     }
 
     /// Positions of an axis: begin, end and stride, none negative.
@@ -192,6 +197,10 @@ impl Graph<'_> {
 
     /// The tensor with room for other dimensions: cut, or with zeros behind.
     pub(super) fn fit(&mut self, mut expr: ExprId, dims: &[i64]) -> Result<ExprId, Why> {
+        // What was cut off has room as well.
+        while let Some(&whole) = self.memo.cuts.get(&expr) {
+            expr = whole;
+        }
         let now = build::shape(self.module, expr).ok_or("a tensor without a shape")?;
         for (axis, (&from, &to)) in now.iter().zip(dims).enumerate() {
             if to < from {
@@ -221,37 +230,63 @@ impl Graph<'_> {
 
     /// The tensor as a vector whose first elements count.
     pub(super) fn flat(&mut self, x: &Padded) -> Result<Padded, Why> {
+        let rows = self.rows(x, 0)?;
+        let expr = self.reshape(rows, &[require_room(&room(&x.dims))?])?;
         let n = self.product(&x.dims)?;
-        let all = self.reshape(x.expr, &[require_room(&room(&x.dims))?])?;
-        if are_leading(&x.dims) {
-            return Ok(Padded::new(all, &[n]));
+        Ok(Padded::new(expr, &[n]))
+    }
+
+    /// The tensor as rows, of which the first elements count: the axes from one on are theirs, the others have known sizes.
+    fn rows(&mut self, x: &Padded, axis: usize) -> Result<ExprId, Why> {
+        let (outer, dims) = x.dims.split_at(axis);
+        let shape = room(dims);
+        let n = require_room(&shape)?;
+        let all = self.reshape(x.expr, &[require_room(&room(outer))?, n])?;
+        if are_leading(dims) {
+            return Ok(all);
         }
-        let Some(mask) = self.mask(&x.dims, |_| true)? else { return Ok(Padded::new(all, &[n])) };
-        let shape = AttrValue::ints(&room(&x.dims));
-        let mask = self.call(&BROADCAST_TO, &[mask], &[("shape", shape)])?;
-        let mask = self.reshape(mask, &[require_room(&room(&x.dims))?])?;
-        let (order, _) = self.places(mask)?;
-        let flat = self.take(all, order, 0)?;
-        Ok(Padded::new(flat, &[n]))
+        // The index of the last axis is the rest of a position by its length, and so on.
+        let (mut rest, mut stride, mut at) = (self.positions(n)?, 1, None);
+        for (axis, &dim) in dims.iter().enumerate().rev() {
+            let mut place = rest;
+            if axis > 0 {
+                let some = self.arith(Arith::Max, dim, Number::ONE)?;
+                let by = self.scalar_of(some, DType::I32)?;
+                (place, rest) = (self.call(&FLOOR_MOD, &[rest, by], &[])?, self.call(&FLOOR_DIVIDE, &[rest, by], &[])?);
+            }
+            let by = self.scalar_of(Number::known(stride), DType::I32)?;
+            let part = self.call(&MULTIPLY, &[place, by], &[])?;
+            at = Some(match at {
+                None => part,
+                Some(at) => self.call(&ADD, &[at, part], &[])?,
+            });
+            stride *= shape[axis];
+        }
+        let at = at.ok_or("a scalar of an open size")?;
+        let at = self.once(at)?;
+        let taken = self.take(all, at, 1)?;
+        self.once(taken)
     }
 
     /// The elements in row-major order under other dimensions, which have as many.
     pub(super) fn reshaped(&mut self, x: &Padded, dims: &[Number]) -> Result<Padded, Why> {
-        let n = require_room(&room(dims))?;
+        require_room(&room(dims))?;
         if are_alike(&x.dims, dims) {
             let expr = self.reshape(x.expr, &room(dims))?;
             return Ok(Padded::new(expr, dims));
         }
-        let flat = self.flat(x)?;
-        if are_leading(dims) {
-            let fitted = self.fit(flat.expr, &[n])?;
+        let alike = x.dims.iter().zip(dims).take_while(|(from, to)| from == to && !from.is_live()).count();
+        let (rows, inner) = (self.rows(x, alike)?, &dims[alike..]);
+        let n_rows = require_room(&room(&dims[..alike]))?;
+        if are_leading(inner) {
+            let fitted = self.fit(rows, &[n_rows, require_room(&room(inner))?])?;
             let expr = self.reshape(fitted, &room(dims))?;
             return Ok(Padded::new(expr, dims));
         }
         let mut at = None;
-        for (axis, dim) in dims.iter().enumerate() {
-            let stride = self.product(&dims[axis + 1..])?;
-            let (positions, stride) = (self.positions_along(dim.high, axis, dims.len())?, self.scalar_of(stride, DType::I32)?);
+        for (axis, dim) in inner.iter().enumerate() {
+            let stride = self.product(&inner[axis + 1..])?;
+            let (positions, stride) = (self.positions_along(dim.high, axis, inner.len())?, self.scalar_of(stride, DType::I32)?);
             let part = self.call(&MULTIPLY, &[positions, stride], &[])?;
             at = Some(match at {
                 None => part,
@@ -259,7 +294,8 @@ impl Graph<'_> {
             });
         }
         let at = at.ok_or("a scalar of an open size")?;
-        let expr = self.take(flat.expr, at, 0)?;
+        let taken = self.take(rows, at, 1)?;
+        let expr = self.reshape(taken, &room(dims))?;
         Ok(Padded::new(expr, dims))
     }
 

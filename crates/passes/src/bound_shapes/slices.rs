@@ -7,7 +7,7 @@ use crate::build;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 use relayc_ir::{AttrValue, ExprId};
-use relayc_ops::declarations::{ADD, CONCATENATE, FLOOR_MOD, MAXIMUM, MINIMUM, MULTIPLY, TAKE, WHERE};
+use relayc_ops::declarations::{ADD, CONCATENATE, FLOOR_MOD, LESS, MAXIMUM, MINIMUM, MULTIPLY, SUBTRACT, TAKE, WHERE};
 
 impl Walk<'_> {
     pub(super) fn reshape(&mut self, call: &Call) -> Result<Padded, Why> {
@@ -127,20 +127,16 @@ impl Walk<'_> {
     /// Positions of an axis.
     fn sliced(&mut self, x: &Padded, axis: usize, [begin, end]: [Number; 2], stride: i64) -> Result<Padded, Why> {
         let n = *x.dims.get(axis).ok_or(NO_RULE)?;
-        let graph = &mut self.graph;
-        let mut within = |at: Number| {
-            let at = match (at.low >= 0, at.high < 0) {
-                (true, _) => at,
-                (_, true) => graph.arith(Arith::Add, at, n)?,
-                _ => return Err("a position that only a run knows to count from the end"),
-            };
-            let at = graph.arith(Arith::Min, at, n)?;
-            graph.at_least_0(at)
+        let within = |walk: &mut Self, at: Number| {
+            let at = walk.from_start(at, n)?;
+            let at = walk.graph.arith(Arith::Min, at, n)?;
+            walk.graph.at_least_0(at)
         };
-        let (begin, end) = (within(begin)?, within(end)?);
+        let (begin, end) = (within(self, begin)?, within(self, end)?);
         if stride < 1 {
             return Err(NO_RULE);
         }
+        let graph = &mut self.graph;
         let length = graph.arith(Arith::Sub, end, begin)?;
         let length = graph.at_least_0(length)?;
         let up = graph.arith(Arith::Add, length, Number::known(stride - 1))?;
@@ -245,27 +241,38 @@ impl Walk<'_> {
         Ok(Padded::new(expr, &dims))
     }
 
-    /// What counts of each tensor is moved together, unless only the last one is open along the axis.
+    /// What counts of each tensor is moved together, unless only the last one is open along the axis. Along the other axes they have
+    /// one size, which fails otherwise.
     pub(super) fn concatenate(&mut self, call: &Call) -> Result<Padded, Why> {
-        let tensors: Vec<Padded> = call.tensors().into_iter().cloned().collect();
+        let mut tensors: Vec<Padded> = call.tensors().into_iter().cloned().collect();
         let first = tensors.first().ok_or(NO_RULE)?;
-        let axis = call.axis("axis", first.rank())?;
-        let alike = |tensor: &Padded| (0..first.rank()).all(|at| at == axis || tensor.dims.get(at) == first.dims.get(at));
-        if !tensors.iter().all(alike) {
-            return Err(APART);
+        let (axis, rank) = (call.axis("axis", first.rank())?, first.rank());
+        let known = |at: usize| {
+            tensors.iter().map(|tensor| tensor.dims.get(at).copied()).find(|dim| dim.is_some_and(|dim| !dim.is_live()))
+        };
+        let dims: Option<Vec<Number>> = (0..rank).map(|at| known(at).unwrap_or(first.dims.get(at).copied())).collect();
+        let mut dims = dims.ok_or(NO_RULE)?;
+        for tensor in &mut tensors {
+            *tensor = self.of_dims(call, tensor, &dims, axis)?;
         }
-        let joined = self.again(call)?;
         let lengths: Vec<Number> = tensors.iter().map(|tensor| tensor.dims[axis]).collect();
-        let mut all = Number::ZERO;
+        dims[axis] = Number::ZERO;
         for &length in &lengths {
-            all = self.graph.arith(Arith::Add, all, length)?;
+            dims[axis] = self.graph.arith(Arith::Add, dims[axis], length)?;
         }
-        let mut dims = first.dims.to_vec();
-        dims[axis] = all;
+        let graph = &mut self.graph;
+        if let [before, more] = &tensors[..]
+            && before.dims[axis].is_live()
+            && !more.dims[axis].is_live()
+        {
+            return self.appended(before, more, axis, &dims);
+        }
+        let exprs: Vec<ExprId> = tensors.iter().map(|tensor| tensor.expr).collect();
+        let fields = build::tuple(graph.module, graph.span, &exprs);
+        let joined = graph.call_with(call.def, &[fields], call.attrs.clone())?;
         if lengths[..lengths.len() - 1].iter().all(|length| !length.is_live()) {
             return Ok(Padded::new(joined, &dims));
         }
-        let graph = &mut self.graph;
         let mut masks = vec![];
         for &length in &lengths {
             let mask = graph.mask(&[length], |_| true)?;
@@ -276,6 +283,49 @@ impl Walk<'_> {
         let (order, _) = graph.places(mask)?;
         let expr = graph.take(joined, order, axis)?;
         Ok(Padded::new(expr, &dims))
+    }
+
+    /// A tensor with other dimensions but along an axis, which it has to have.
+    fn of_dims(&mut self, call: &Call, x: &Padded, dims: &[Number], axis: usize) -> Result<Padded, Why> {
+        let mut to = dims.to_vec();
+        to[axis] = *x.dims.get(axis).ok_or(NO_RULE)?;
+        if x.dims[..] == to[..] {
+            return Ok(x.clone());
+        }
+        let mut is_same = Number::ONE;
+        for (&dim, &to) in x.dims.iter().zip(&to) {
+            let equal = self.graph.arith(Arith::Equal, dim, to)?;
+            is_same = self.graph.arith(Arith::Mul, is_same, equal)?;
+        }
+        if is_same.value() == Some(0) {
+            return Err(APART);
+        }
+        let differs = self.graph.arith(Arith::Sub, Number::ONE, is_same)?;
+        let fails = self.graph.arith(Arith::Mul, differs, call.reached)?;
+        let filled = self.graph.filled_unless(x, |_| true, Fill::Zero, fails)?;
+        let expr = self.graph.fit(filled, &room(&to))?;
+        Ok(Padded::new(expr, &to))
+    }
+
+    /// A tensor with another of a known length behind what counts of it.
+    fn appended(&mut self, before: &Padded, more: &Padded, axis: usize, dims: &[Number]) -> Result<Padded, Why> {
+        let (n, length) = (before.dims[axis], more.dims[axis].high);
+        let graph = &mut self.graph;
+        let whole = graph.fit(before.expr, &room(dims))?;
+        if length == 0 {
+            return Ok(Padded::new(whole, dims));
+        }
+        let n = graph.scalar_of(n, DType::I32)?;
+        let along = graph.positions_along(dims[axis].high, axis, dims.len())?;
+        let is_before = graph.call(&LESS, &[along, n], &[])?;
+        let mut behind = more.expr;
+        if length > 1 {
+            let positions = graph.positions_along(dims[axis].high, 0, 1)?;
+            let at = graph.call(&SUBTRACT, &[positions, n], &[])?;
+            behind = graph.take(behind, at, axis)?;
+        }
+        let expr = graph.call(&WHERE, &[is_before, whole, behind], &[])?;
+        Ok(Padded::new(expr, dims))
     }
 
     pub(super) fn split(&mut self, call: &Call) -> Result<Value, Why> {

@@ -1,5 +1,6 @@
 //! The walk over a function's expressions, and the values that take their places.
 
+use super::loops::Loops;
 use super::number::{Arith, Graph, Number, Why};
 use super::padded::Padded;
 use crate::build::{args, dims, tuple, typed, value_of};
@@ -7,7 +8,7 @@ use crate::regions::{RegionId, Regions};
 use relayc_ir::types::{DType, Ty};
 use relayc_ir::{AttrValue, ExprId, ExprKind, VarId};
 use relayc_ops::OpDef;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 pub(super) const NO_RULE: Why = "an operator whose operand has a shape that only a run knows";
@@ -22,6 +23,14 @@ pub(super) enum Value {
     Tuple(Rc<[Value]>),
 }
 
+/// A parameter of a loop.
+#[derive(Clone)]
+pub(super) enum Param {
+    /// Of the same type as before, with its elements if they are followed.
+    Same(Option<Rc<[Number]>>),
+    Other(Value),
+}
+
 /// The expressions in the order of evaluation, each with what takes its place.
 pub(super) struct Walk<'a> {
     pub(super) graph: Graph<'a>,
@@ -30,6 +39,11 @@ pub(super) struct Walk<'a> {
     pub(super) regions: Regions,
     /// The `if` that each branch is of, and whether the branch is that of a true condition.
     pub(super) branches: FxHashMap<RegionId, (ExprId, bool)>,
+    pub(super) loops: Loops,
+    /// What the parameters of the loop are that is being followed.
+    pub(super) params: FxHashMap<VarId, Param>,
+    /// Integers that become sizes.
+    pub(super) wanted: FxHashSet<ExprId>,
 }
 
 /// A call whose operands have been replaced.

@@ -8,6 +8,7 @@ use relayc_base::Idx;
 use relayc_ir::types::Ty;
 use relayc_ir::{ExprId, ExprKind, Module};
 use relayc_ops::Table;
+use relayc_ops::declarations::STOP_FUSION;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A subgraph: expressions computed together.
@@ -228,7 +229,8 @@ impl Finder<'_> {
         let open = !is_static(module, module.ty(call));
         let known = module.items(args).iter().all(|arg| is_static(module, module.ty(arg.expr)));
         let by_data = open && (known && def.fixed.is_none() || def.fixed.is_some() && self.by_data == DataDependent::Outside);
-        !def.internal && !def.random && !by_data
+        let is_mark = def.name == STOP_FUSION.name;
+        (!def.internal || is_mark) && !def.random && !by_data
     }
 }
 
