@@ -9,6 +9,7 @@ mod darknet;
 mod mxnet;
 mod shape;
 
+use super::misplaced::misplaced;
 use super::{bind, run, show};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{count, thousands};
@@ -20,6 +21,7 @@ use relayc_ir::print::{self, Options};
 use relayc_ops as ops;
 use relayc_sys as sys;
 use relayc_weights as formats;
+use relayc_weights::foreign::MODEL;
 use relayc_weights::{Format, Named, params};
 use std::path::{Path, PathBuf};
 
@@ -76,6 +78,11 @@ pub fn import(request: &Request) -> Outcome {
         Err(error) => return Outcome::refused(error),
     };
     let kind = relayc_exchange::kind(&bytes);
+    if !matches!(kind, Some(Kind::MxnetSymbol | Kind::DarknetCfg | Kind::Archive))
+        && let Some(misplaced) = misplaced(&request.model.display().to_string(), &bytes, MODEL)
+    {
+        return Outcome::refused(misplaced);
+    }
     if !request.weights.is_empty() && !matches!(kind, Some(Kind::MxnetSymbol | Kind::DarknetCfg)) {
         return Outcome::refused(
             Diagnostic::new(codes::E0707, "`--weights` is for networks of MXNet and Darknet, whose weights are in a second file")
@@ -87,13 +94,10 @@ pub fn import(request: &Request) -> Outcome {
         return Outcome::refused(Diagnostic::new(codes::E0707, words));
     }
     match kind {
-        None => onnx_bytes(bytes, request),
         Some(Kind::MxnetSymbol) => mxnet::import(&bytes, request),
         Some(Kind::DarknetCfg) => darknet::import(&bytes, request),
         Some(Kind::Archive) => archive::import(request),
-        Some(kind @ (Kind::GraphJson | Kind::Json | Kind::Elf)) => {
-            Outcome::refused(super::no_program(&request.model.display().to_string(), kind, &bytes))
-        }
+        _ => onnx_bytes(bytes, request),
     }
 }
 
@@ -162,6 +166,9 @@ pub struct Model {
 
 /// Reads an ONNX model as a program; `shapes` are `--shape`, as written. Errors: as [`import`].
 pub fn read_onnx(name: &str, bytes: Vec<u8>, shapes: &[String], sources: &mut Sources) -> Result<Model, Vec<Diagnostic>> {
+    if let Some(misplaced) = misplaced(name, &bytes, MODEL) {
+        return Err(vec![misplaced]);
+    }
     let shapes = shape::parse_all(shapes, sources).map_err(|error| vec![error])?;
     let file = sources.next_id();
     let how = Import { name, file, shapes: &shapes, constants: &[], keep_going: false, as_params: true, outside: None };

@@ -1,5 +1,6 @@
 //! Describes compiled files without running them.
 
+use super::misplaced::misplaced;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_exchange::{Kind, graph_json, package};
 use relayc_sys as sys;
@@ -21,10 +22,10 @@ pub fn inspect(path: &Path, params: &[PathBuf]) -> Result<Inspected, Diagnostic>
     match relayc_exchange::kind(&bytes) {
         Some(Kind::GraphJson) => graph(&name, &bytes, params),
         Some(Kind::Archive) => Ok(Inspected { text: package::show(&name, &bytes)?, wrong: vec![] }),
-        Some(Kind::MxnetSymbol | Kind::DarknetCfg | Kind::Json | Kind::Elf) | None => {
-            Err(Diagnostic::new(codes::E0703, format!("`{name}`: no compiled file that relayc knows"))
-                .help("`relayc print` and `relayc check` show programs"))
-        }
+        _ => Err(misplaced(&name, &bytes, "a compiled file").unwrap_or_else(|| {
+            Diagnostic::new(codes::E0703, format!("`{name}`: no compiled file that relayc knows"))
+                .help("`relayc print` and `relayc check` show programs")
+        })),
     }
 }
 

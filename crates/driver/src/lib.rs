@@ -18,6 +18,7 @@ pub mod import;
 pub mod inspect;
 pub mod lint;
 pub mod manual;
+mod misplaced;
 pub mod model;
 pub mod optimise;
 pub mod outputs;
@@ -42,7 +43,6 @@ use relayc_base::diag::{self, Code, Diagnostic, codes};
 use relayc_base::{FileId, Sources};
 use relayc_check::infer::{self, Clean, DimOrigins};
 use relayc_check::resolve::{self, Mention};
-use relayc_exchange::{Kind, graph_json};
 use relayc_ir::Module;
 use relayc_ops as ops;
 use relayc_syntax as syntax;
@@ -51,6 +51,7 @@ use relayc_syntax::Parsed;
 use relayc_syntax::ast::Ast;
 use relayc_syntax::lexer::{self, Lexed};
 use relayc_sys as sys;
+use relayc_weights::foreign::PROGRAM;
 use std::path::Path;
 use std::sync::Arc;
 use timings::Timings;
@@ -301,53 +302,19 @@ pub fn read_source(path: &Path, sources: &mut Sources) -> Result<FileId, Vec<Dia
         Some("-") => (sys::STDIN.to_owned(), sys::read_stdin(sys::SOURCE_LIMIT)),
         _ => (path.display().to_string(), sys::read_file(path, sys::SOURCE_LIMIT)),
     };
-    let bytes = bytes.map_err(|diagnostic| vec![diagnostic])?;
-    if let Some(kind) = relayc_exchange::kind(&bytes) {
-        return Err(vec![no_program(&name, kind, &bytes)]);
-    }
-    if let Some(kind) = relayc_weights::Kind::of("", &bytes) {
-        return Err(vec![tensors_alone(&name, kind)]);
+    let bytes = bytes.map_err(|diagnostic| vec![too_long(path, &name).unwrap_or(diagnostic)])?;
+    if let Some(misplaced) = misplaced::no_text(&name, &bytes) {
+        return Err(vec![misplaced]);
     }
     let (text, reports) = syntax::decode(sources.next_id(), &bytes);
     let file = sources.add(name, text);
     if reports.is_empty() { Ok(file) } else { Err(reports) }
 }
 
-/// The message for a file of tensors or a picture.
-fn tensors_alone(name: &str, kind: relayc_weights::Kind) -> Diagnostic {
-    use relayc_weights::Kind;
-    let (what, help) = match kind {
-        Kind::Named => ("a file of tensors", format!("give it to a program as its weights: `--params {name}`")),
-        Kind::Npy => ("a tensor", format!("give it to a program as an input: `-i NAME=@{name}`")),
-        Kind::Picture => ("a picture", format!("give it to a program as an input: `-i NAME=@{name}:PRESET`")),
-    };
-    Diagnostic::new(codes::E0725, format!("`{name}` is {what}, not a program of Relay")).help(help)
-}
-
-/// The message for a file that is not Relay text.
-fn no_program(name: &str, kind: Kind, bytes: &[u8]) -> Diagnostic {
-    let no_program = |what: &str| Diagnostic::new(codes::E0725, format!("`{name}` is {what}, not a program of Relay"));
-    match kind {
-        Kind::GraphJson => {
-            let graph = graph_json::read(name, bytes);
-            let mut calls =
-                graph.iter().flat_map(|graph| &graph.nodes).filter_map(|node| Some(node.call.as_ref()?.func.as_str()));
-            let func = calls.find(|func| *func != graph_json::NOP).map_or(String::new(), |func| format!(", such as `{func}`,"));
-            no_program("a graph of TVM's graph executor")
-                .note(format!("the functions it calls{func} are machine code in a library: what they compute is not in the file"))
-                .help(format!("`relayc inspect {name}` shows the graph"))
-                .help("run the program it was compiled from: `relayc run NET.relay --params NET.params`")
-        }
-        Kind::MxnetSymbol => no_program("a network of MXNet").help(format!(
-            "make a program of it: `relayc import {name} --weights NET-0000.params -o NET.relay --params NET.params`"
-        )),
-        Kind::DarknetCfg => no_program("a network of Darknet")
-            .help(format!("make a program of it: `relayc import {name} --weights NET.weights -o NET.relay --params NET.params`")),
-        Kind::Archive => no_program("an archive").help("`relayc print ARCHIVE` writes the program in it, if there is one"),
-        Kind::Elf => no_program("machine code")
-            .help(format!("`relayc run {name}` runs what `relayc build` wrote, `relayc inspect {name}` shows what is in it")),
-        Kind::Json => no_program("JSON").help("Relay programs are text: `#[version = \"0.0.5\"] def @main(…) { … }`"),
-    }
+/// The message for a file that is too long for a text, and none.
+fn too_long(path: &Path, name: &str) -> Option<Diagnostic> {
+    let start = sys::open_file(path, sys::DATA_LIMIT).and_then(|file| file.start::<512>()).ok()?;
+    misplaced::misplaced(name, &start, PROGRAM)
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use relayc_ops as ops;
 use relayc_syntax as syntax;
 use relayc_sys as sys;
 use relayc_weights::Named;
+use relayc_weights::foreign::Foreign;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
 
@@ -36,15 +37,16 @@ pub(super) struct Package {
 pub(super) fn open(path: &Path, sources: &mut Sources) -> Result<Option<Package>, Vec<Diagnostic>> {
     let one = |diagnostic| vec![diagnostic];
     let name = path.display().to_string();
-    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx")) {
+    let Ok(file) = sys::open_file(path, sys::DATA_LIMIT) else { return Ok(None) };
+    let Ok(start) = file.start::<512>() else { return Ok(None) };
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx")) || Foreign::is_model(&start) {
         let bytes = sys::read_file(path, sys::MODEL_LIMIT).map_err(one)?;
         let model = super::import::read_onnx(&name, bytes, &[], sources)?;
         let file = sources.add(format!("{name}:program"), model.text);
         let inputs = Some(model.inputs.into_iter().map(|(ours, _)| ours).collect());
         return Ok(Some(Package { file, name, weights: model.weights, inputs, warnings: model.warnings }));
     }
-    let Ok(file) = sys::open_file(path, sys::DATA_LIMIT) else { return Ok(None) };
-    if !file.start::<512>().is_ok_and(|start| relayc_weights::tar::is_tar(&start)) {
+    if !relayc_weights::tar::is_tar(&start) {
         return Ok(None);
     }
     let model = package::read(&name, &file.whole().map_err(one)?).map_err(one)?;

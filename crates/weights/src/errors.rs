@@ -1,6 +1,7 @@
 //! Diagnostics for unsound files. Each names the file and, if known, the byte.
 
-use super::Format;
+use super::foreign::Foreign;
+use super::{Format, Kind};
 use indexmap::IndexMap;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{count, join_words, nearest, thousands};
@@ -83,11 +84,21 @@ pub(crate) fn npy(name: &str, entry: Option<&str>, error: NpyError) -> Diagnosti
 }
 
 /// Neither bytes nor name identify a format of named tensors.
-pub(crate) fn unknown_format(name: &str) -> Diagnostic {
+pub(crate) fn unknown_format(name: &str, start: &[u8]) -> Diagnostic {
     let of = |format: Format| format.library.map_or(format.to_string(), |library| format!("{format} ({library})"));
     let known: Vec<String> = Format::writable().map(of).collect();
-    Diagnostic::new(codes::E0703, format!("`{name}`: no format of named tensors that relayc knows"))
-        .help(format!("weights are read from {} files", join_words(&known, "and")))
+    let error = match Kind::of("", start) {
+        Some(Kind::Picture) => Diagnostic::new(codes::E0703, format!("`{name}` is a picture, not a file of weights"))
+            .help(format!("give it to a program as an input: `-i NAME=@{name}:PRESET`")),
+        _ => foreign(name, start, "a file of weights")
+            .unwrap_or_else(|| Diagnostic::new(codes::E0703, format!("`{name}`: no format of named tensors that relayc knows"))),
+    };
+    error.help(format!("weights are read from {} files", join_words(&known, "and")))
+}
+
+/// A file that is known to be of another kind than `expected`.
+pub fn foreign(name: &str, start: &[u8], expected: &str) -> Option<Diagnostic> {
+    Foreign::of(start)?.misplaced(codes::E0703, (name, name), expected)
 }
 
 /// A `.npy` file, which has no names, where names are needed.

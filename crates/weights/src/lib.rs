@@ -20,6 +20,7 @@ mod archive;
 mod bytes;
 pub mod errors;
 pub mod file;
+pub mod foreign;
 pub mod images;
 mod item;
 pub mod mxnet;
@@ -41,6 +42,7 @@ pub use open::start;
 pub use supply::{Planned, TensorSource};
 pub use write::{encode, write_tensors};
 
+use foreign::Foreign;
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::join_words;
 use relayc_ir::tensor::{Tensor, npy};
@@ -118,7 +120,10 @@ impl Format {
         match Format::of_start(start) {
             Some(format) => Ok(format),
             None if is_npy(start) => Err(errors::nameless(name)),
-            None => Format::of_name(name).ok_or_else(|| errors::unknown_format(name)),
+            None => match (Foreign::of(start), Format::of_name(name)) {
+                (None, Some(format)) => Ok(format),
+                _ => Err(errors::unknown_format(name, start)),
+            },
         }
     }
 
@@ -151,6 +156,7 @@ impl Kind {
             _ if images::is_picture(start) => Some(Kind::Picture),
             _ if Format::of_start(start).is_some() => Some(Kind::Named),
             _ if is_npy(start) => Some(Kind::Npy),
+            _ if Foreign::of(start).is_some() => None,
             _ if Format::of_name(name).is_some() => Some(Kind::Named),
             _ => is_npy_name(name).then_some(Kind::Npy),
         }

@@ -6,6 +6,7 @@
 
 use super::archive::{self, CENTRAL, END, END_64, Entry, LOCAL, LOCATOR_64};
 use super::bytes::Bytes;
+use super::foreign::Foreign;
 use super::item::{Item, Place};
 use super::supply::{Planned, Supply};
 use super::unpack::Unpacking;
@@ -32,9 +33,9 @@ pub const FORMAT: Format = Format {
     }),
 };
 
-/// Whether the bytes start like a zip archive, which may be empty.
+/// Whether the bytes start like a zip archive, which may be empty, and not like one of another program.
 fn is_npz(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
+    (bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")) && Foreign::of(bytes).is_none()
 }
 
 /// Reads the list of tensors. Errors: those of [`Format::read`].

@@ -160,8 +160,9 @@ pub(crate) fn no_preset(text: &str, path: &str) -> Diagnostic {
 }
 
 /// E0703: neither tensors nor an image.
-pub(crate) fn unknown_file(path: &str) -> Diagnostic {
-    Diagnostic::new(codes::E0703, format!("`{path}`: no format that relayc knows"))
+pub(crate) fn unknown_file(path: &str, start: &[u8]) -> Diagnostic {
+    relayc_weights::errors::foreign(path, start, "an input")
+        .unwrap_or_else(|| Diagnostic::new(codes::E0703, format!("`{path}`: no format that relayc knows")))
         .help(format!("inputs are read from {} files", Kind::extensions()))
 }
 

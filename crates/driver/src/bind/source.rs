@@ -126,7 +126,7 @@ fn content_of(path: &str) -> Result<Content, Diagnostic> {
         Some(Kind::Picture) => Ok(Content::Picture(held.whole()?)),
         Some(Kind::Named) => TensorFile::open(path, held).map(Content::Named),
         Some(Kind::Npy) => formats::read_npy(path, &held.whole()?).map(Content::One),
-        None => Err(errors::unknown_file(path)),
+        None => Err(errors::unknown_file(path, &start)),
     }
 }
 
