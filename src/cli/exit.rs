@@ -1,8 +1,8 @@
 //! The exit codes, and how diagnostics map to them.
 //!
-//! A closed pipe on standard output changes none of them. `relayc ops | head` is no failure. With the exit code of SIGPIPE (141)
-//! it would end a script under `set -o pipefail`. `relayc check --message-format json net.relay | head` still exits with the code
-//! of the check.
+//! A closed pipe on standard output, as of `relayc ops | head`, ends a command that is otherwise fine with the exit code that the
+//! signal of such a pipe gives. Every other code stays: `relayc check --message-format json net.relay | head` exits with that of
+//! the check.
 
 use relayc_base::diag::Diagnostic;
 
@@ -17,6 +17,14 @@ pub(crate) const FAILED: u8 = 3;
 pub(crate) const INTERRUPTED: u8 = 130;
 /// A bug in relayc.
 pub(crate) const BUG: u8 = 101;
+
+/// Fine, but the reader of the output left: 128 and the number of SIGPIPE.
+const READER_LEFT: u8 = 141;
+
+/// The exit code of a command that ends with this one.
+pub(crate) fn of_end(code: u8) -> u8 {
+    if code == FINE && relayc_sys::reader_left() { READER_LEFT } else { code }
+}
 
 /// The exit code of a check with these diagnostics: the most serious one's.
 pub(crate) fn of(diagnostics: &[Diagnostic]) -> u8 {

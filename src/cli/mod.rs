@@ -342,7 +342,7 @@ pub(crate) fn main() -> ExitCode {
         // Help and version go to standard output.
         Err(data) => {
             return ExitCode::from(match sys::stdout_with(|| data.print()) {
-                Ok(()) => exit::FINE,
+                Ok(()) => exit::of_end(exit::FINE),
                 Err(wrong) => {
                     words(&render::render(&[wrong], &Sources::new(), Format::Plain, false));
                     exit::USAGE
@@ -388,7 +388,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Viz(args) => viz::run(&console, &args),
         Command::Watch(args) => watch::run(&console, &args),
     });
-    ExitCode::from(std::panic::catch_unwind(run).unwrap_or(exit::BUG))
+    ExitCode::from(exit::of_end(std::panic::catch_unwind(run).unwrap_or(exit::BUG)))
 }
 
 /// Refuses an artifact: only a build with the feature `jit` runs or inspects its machine code.

@@ -13,6 +13,7 @@
 
 mod bytes;
 mod child;
+mod closed;
 mod confined;
 mod cursor;
 mod errors;
@@ -34,6 +35,7 @@ pub use write::{Content, replaces_none, write_all, write_atomic};
 use relayc_base::diag::{Code, Diagnostic, codes};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The largest size of a file, and the code of the error for a larger one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -140,7 +142,7 @@ pub fn read_file(path: &Path, limit: Limit) -> Result<Vec<u8>, Diagnostic> {
 }
 
 /// Writes text to standard output. Every command writes with this function or the next two; clippy rejects `print!`, which panics
-/// if the write fails. Errors: E0702, except for a closed pipe, whose reader wants no more.
+/// if the write fails. Errors: E0702, except for a closed pipe, whose reader wants no more: [`reader_left`].
 pub fn stdout(text: &str) -> Result<(), Diagnostic> {
     stdout_bytes(text.as_bytes())
 }
@@ -152,13 +154,30 @@ pub fn stdout_bytes(bytes: &[u8]) -> Result<(), Diagnostic> {
 
 /// As [`stdout`], for a library that writes there itself.
 pub fn stdout_with(write: impl FnOnce() -> std::io::Result<()>) -> Result<(), Diagnostic> {
+    if closed::stdout_was_closed() {
+        return Err(errors::refused("standard output", "it is closed"));
+    }
     let written = unless_broken_pipe(write().and_then(|()| std::io::stdout().flush()));
     written.map_err(|error| errors::unwritable("standard output", &error))
 }
 
+/// Whether a write to a pipe found it closed.
+static READER_LEFT: AtomicBool = AtomicBool::new(false);
+
+/// Whether the reader of what was written so far has closed its pipe.
+pub fn reader_left() -> bool {
+    READER_LEFT.load(Ordering::Relaxed)
+}
+
 /// The result of a write to a stream; a closed pipe is no error.
 fn unless_broken_pipe(written: std::io::Result<()>) -> std::io::Result<()> {
-    written.or_else(|error| if error.kind() == ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+    written.or_else(|error| match error.kind() {
+        ErrorKind::BrokenPipe => {
+            READER_LEFT.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+        _ => Err(error),
+    })
 }
 
 #[cfg(test)]
