@@ -22,6 +22,8 @@ use std::time::Duration;
 pub(crate) struct Args {
     #[command(flatten)]
     program: compiled::Given,
+    #[command(flatten)]
+    passes: compiled::Passes,
     /// Seconds of warming up.
     #[arg(long, value_name = "SECONDS", default_value = "0.3", value_parser = seconds)]
     warmup: Duration,
@@ -41,6 +43,9 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
         if let Some(flag) = args.program.choices.given() {
             return console.usage(format_args!("`{flag}` is for one size: strategies depend on it"));
         }
+        if args.passes.are_given() {
+            return console.usage("`--passes` is for one size: `relayc opt --passes … | relayc bench -` takes several");
+        }
         return sizes::run(console, args);
     }
     let start = std::time::Instant::now();
@@ -49,11 +54,16 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
         Err(code) => return code,
     };
     let mut timings = Timings::default();
-    let (artifact, place) = timings.time("cache", || args.program.look_up(console, &settings));
+    let (artifact, place) = timings.time("cache", || match args.passes.are_given() {
+        true => (None, None),
+        false => args.program.look_up(console, &settings),
+    });
     if let Some(text) = artifact.and_then(|artifact| artifact::kept(console, args, artifact, &settings, (start, timings))) {
         return console.data(&text);
     }
-    let mut ready = match args.program.compile(console, settings, CompileTrigger::ItPays) {
+    let compiled = args.program.changed(console, &args.passes);
+    let compiled = compiled.and_then(|program| args.program.compile_checked(console, program, settings, CompileTrigger::ItPays));
+    let mut ready = match compiled {
         Ok(ready) => ready,
         Err(code) => return code,
     };

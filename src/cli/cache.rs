@@ -12,6 +12,7 @@ use relayc_driver::Program;
 use relayc_driver::optimise::{self, WeightNames};
 use relayc_driver::run::Entry;
 use relayc_sys as sys;
+use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -27,7 +28,11 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 enum Action {
     /// List the kept programs, the last used first.
-    Ls,
+    Ls {
+        /// Print JSON, `relayc.cache/1`: one program a line.
+        #[arg(long)]
+        json: bool,
+    },
     /// Remove all kept programs.
     Clear,
 }
@@ -37,7 +42,8 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let error = |wrong| Diagnostic { code: codes::E0701, severity: Severity::Error, ..wrong };
     let written = Cache::open().map_err(error).and_then(|cache| {
         let text = match args.action {
-            Action::Ls => listed(&cache),
+            Action::Ls { json } if json || console.is_json() => lines(&cache),
+            Action::Ls { .. } => listed(&cache),
             Action::Clear => {
                 let (n, bytes) = cache.clear();
                 format!("removed {}, {} bytes\n", count(n, "program"), thousands(bytes))
@@ -57,6 +63,14 @@ fn listed(cache: &Cache) -> String {
     let bytes = entries.iter().map(|entry| entry.bytes).sum();
     let _ = writeln!(out, "{}, {} bytes, in {}", count(entries.len(), "program"), thousands(bytes), cache.path().display());
     out
+}
+
+fn lines(cache: &Cache) -> String {
+    let object = |entry: &cache::Entry| {
+        let (digest, bytes, what) = (&entry.digest, entry.bytes, &entry.what);
+        json!({ "schema": "relayc.cache/1", "digest": digest, "bytes": bytes, "what": what })
+    };
+    cache.entries().iter().map(|entry| format!("{}\n", object(entry))).collect()
 }
 
 /// Whether a compiled program is kept.

@@ -1,7 +1,8 @@
 //! `relayc check`: parses, resolves, infers and lints; reports every error, and with `--fix` applies certain fixes.
 
 use super::projects::Projects;
-use super::{Console, Reading, Setting, exit};
+use super::{Console, Reading, Setting, exit, expanded};
+use relayc_base::Sources;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_driver::lint::{Level, Levels};
 use relayc_driver::{self as driver, Phase, Program, ReadOptions, fix};
@@ -16,7 +17,7 @@ pub(crate) struct Args {
     /// Apply fixes that are certain to the files; print the fixed text of standard input.
     #[arg(long)]
     fix: bool,
-    /// The files; `-` is standard input.
+    /// The files, folders of them, or patterns such as `nets/**/*.relay`; `-` is standard input.
     #[arg(required = true)]
     files: Vec<PathBuf>,
 }
@@ -47,7 +48,15 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     }
     let mut projects = Projects::new(console);
     let mut code = exit::FINE;
-    for path in &args.files {
+    for path in expanded(&args.files) {
+        let path = match path {
+            Ok(path) => path,
+            Err(diagnostic) => {
+                code = code.max(console.files(&[diagnostic], &Sources::new()));
+                continue;
+            }
+        };
+        let path = &path;
         let how = args.checking.how(path, &mut projects);
         let mut program = driver::check_file(path, Phase::Lint, &how);
         if args.fix {

@@ -17,7 +17,7 @@ use relayc_base::Sources;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_driver::bind::{Bound, Requests};
 use relayc_driver::emit;
-use relayc_driver::optimise::{self, MAX_LEVEL};
+use relayc_driver::optimise::{self, MAX_LEVEL, PassPlan};
 use relayc_driver::run::{self, Limits};
 use relayc_driver::specialise;
 use relayc_driver::timings::Timings;
@@ -70,6 +70,35 @@ pub(crate) struct Given {
     pub external: Vec<external::Compiler>,
 }
 
+/// Passes to run on a program before it is used.
+#[derive(clap::Args)]
+pub(crate) struct Passes {
+    /// Run these passes first, in this order, as `relayc opt --passes` does.
+    #[arg(long, value_name = "PASS,…")]
+    passes: Option<String>,
+}
+
+impl Passes {
+    pub(crate) fn are_given(&self) -> bool {
+        self.passes.is_some()
+    }
+
+    /// Runs the passes on a program, after its weights became constants. The exit code on failure, after reporting it.
+    pub(crate) fn run(
+        &self,
+        console: &Console,
+        program: &mut Program,
+        (entry, params): (&str, &[PathBuf]),
+        target: optimise::Target,
+    ) -> Result<(), u8> {
+        let Some(text) = &self.passes else { return Ok(()) };
+        let how = PassPlan { entry: Some(entry.to_owned()), ..PassPlan::requested(console.steps(text)?, target) };
+        let done = optimise::bind_weights(program, entry, params)
+            .and_then(|()| optimise::optimise(&mut program.module, &how, &mut ()).map_err(|wrong| vec![wrong]));
+        done.map_err(|wrong| console.files(&wrong, &program.sources))
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
 pub(crate) enum AccuracyName {
     /// Within 1e-4 of an output's largest magnitude on a whole network.
@@ -100,6 +129,15 @@ pub(crate) enum TargetName {
 }
 
 impl TargetName {
+    /// The machine that passes work for. Errors: an invalid environment variable, in words.
+    pub(crate) fn of_passes(self) -> Result<optimise::Target, String> {
+        Ok(match self {
+            TargetName::Native => compile::native_target()?,
+            TargetName::V3 => optimise::Target::V3,
+            TargetName::V4 => optimise::Target::V4,
+        })
+    }
+
     pub(crate) fn machine(self) -> Machine {
         match self {
             TargetName::Native => Machine::Native,
@@ -284,6 +322,20 @@ impl Given {
     /// Reads and checks the program, with dimensions set. The exit code on errors, after reporting them.
     pub(crate) fn checked(&self, console: &Console) -> Result<Program, u8> {
         console.checked(&self.file, Phase::Main, &self.how())
+    }
+
+    /// As [`Given::checked`], with these passes run on the program.
+    #[cfg(feature = "jit")]
+    pub(crate) fn changed(&self, console: &Console, passes: &Passes) -> Result<Program, u8> {
+        let mut program = self.checked(console)?;
+        self.change(console, passes, &mut program)?;
+        Ok(program)
+    }
+
+    /// Runs these passes on the program. The exit code on failure, after reporting it.
+    pub(crate) fn change(&self, console: &Console, passes: &Passes, program: &mut Program) -> Result<(), u8> {
+        let target = self.target.of_passes().map_err(|words| console.usage(words))?;
+        passes.run(console, program, (&self.entry, &self.values.params), target)
     }
 
     /// Reads, checks, binds weights as constants, and compiles; `when` applies to the subgraphs of a program that is not compiled

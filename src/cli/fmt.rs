@@ -1,7 +1,7 @@
 //! `relayc fmt`: formats programs in the canonical layout, with their comments.
 
 use super::projects::Projects;
-use super::{Console, Format, exit};
+use super::{Console, Format, exit, expanded};
 use relayc_base::diag::Diagnostic;
 use relayc_base::{Sources, diff};
 use relayc_driver as driver;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// Format programs in place, in one layout; everything the author wrote is kept, comments too.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The files; `-` is standard input, formatted to standard output.
+    /// The files, folders of them, or patterns such as `nets/**/*.relay`; `-` is standard input, formatted to standard output.
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Write nothing; the exit code is 1 if a file would change.
@@ -30,14 +30,21 @@ pub(crate) struct Args {
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let mut code = exit::FINE;
     let mut projects = Projects::new(console);
-    for path in &args.files {
-        let project = projects.of(path);
+    for path in expanded(&args.files) {
+        let path = match path {
+            Ok(path) => path,
+            Err(diagnostic) => {
+                code = code.max(console.files(&[diagnostic], &Sources::new()));
+                continue;
+            }
+        };
+        let project = projects.of(&path);
         // A file is not written in a style that was not understood.
         if project.has_errors() {
             continue;
         }
         let mut sources = Sources::new();
-        code = code.max(match file(console, args, path, project.style, &mut sources) {
+        code = code.max(match file(console, args, &path, project.style, &mut sources) {
             Ok(code) => code,
             Err(diagnostics) => {
                 console.diagnostics(&diagnostics, &sources);

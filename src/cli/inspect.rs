@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Show for each step of an artifact its computation and method, its bytes of code, and its place in the text.
     #[arg(long, conflicts_with = "params")]
     steps: bool,
+    /// Describe an artifact as JSON, `relayc.artifact/1`.
+    #[arg(long, conflicts_with_all = ["source", "graph_json", "steps", "params"])]
+    json: bool,
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
@@ -63,7 +66,9 @@ fn artifact(console: &Console, args: &Args) -> Option<Result<Inspected, Diagnost
     if what.is_none() && !inspect::is_elf(&args.file) {
         return None;
     }
-    let text = |artifact: artifact::Artifact| artifact.shown(what.unwrap_or(ArtifactView::Summary { json: console.is_json() }));
+    let text = |artifact: artifact::Artifact| {
+        artifact.shown(what.unwrap_or(ArtifactView::Summary { json: args.json || console.is_json() }))
+    };
     Some(artifact::open(&args.file).map(|artifact| Inspected { text: text(artifact), wrong: vec![] }))
 }
 

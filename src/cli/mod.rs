@@ -23,6 +23,7 @@ mod fmt;
 mod import;
 mod inspect;
 mod lsp;
+mod man;
 mod model;
 mod ops;
 mod opt;
@@ -42,7 +43,7 @@ mod tune;
 mod viz;
 mod watch;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use relayc_base::Sources;
 use relayc_base::diag::render::{self, Format};
 use relayc_base::diag::{Diagnostic, codes};
@@ -59,7 +60,7 @@ use std::time::Duration;
 
 /// A toolchain for the Relay text language.
 #[derive(Parser)]
-#[command(name = "relayc", version, about, disable_help_subcommand = true)]
+#[command(name = "relayc", version, about)]
 struct Args {
     #[command(flatten)]
     global: Global,
@@ -70,7 +71,7 @@ struct Args {
 /// Flags of every subcommand.
 #[derive(clap::Args)]
 pub(crate) struct Global {
-    /// The format of messages: `human` on a terminal, else `plain`.
+    /// The format of messages: `human` on a terminal or with `--color always`, else `plain`.
     #[arg(long, global = true, value_name = "FORMAT")]
     message_format: Option<MessageFormat>,
     /// Whether messages are coloured; NO_COLOR switches colours off too.
@@ -203,10 +204,57 @@ enum Command {
     #[cfg(feature = "jit")]
     Doctor(doctor::Args),
     Completions(completions::Args),
+    Man(man::Args),
     Test(test::Args),
     Lsp(lsp::Args),
     Viz(Box<viz::Args>),
     Watch(watch::Args),
+}
+
+/// The commands by what they are for, in the order of the help.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Write programs", &["check", "fmt", "print", "test", "watch", "lsp"]),
+    ("Run them", &["run", "build", "inspect", "bench", "profile", "tune", "cache"]),
+    ("Change them", &["opt", "quantize", "reduce", "diff", "viz"]),
+    ("Exchange models and weights", &["import", "export", "params", "model"]),
+    ("Find out", &["explain", "ops", "passes", "doctor", "completions", "man", "help"]),
+];
+
+/// The command line with its commands in groups, which clap does not know.
+fn grouped(mut command: clap::Command) -> clap::Command {
+    command.build();
+    let mut text = String::from("Commands:\n");
+    for (title, names) in GROUPS {
+        text.push_str(&format!("  {title}:\n"));
+        for subcommand in names.iter().filter_map(|name| command.find_subcommand(name)) {
+            let about = subcommand.get_about().map(ToString::to_string).unwrap_or_default();
+            text.push_str(&format!("    {:12} {about}\n", subcommand.get_name()));
+        }
+    }
+    let template = format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{text}\nOptions:\n{{options}}{{after-help}}");
+    Args::command().help_template(template).after_help(FIRST_STEPS)
+}
+
+/// What to begin with.
+const FIRST_STEPS: &str = "To begin with:
+  relayc model mlp -o mlp.relay --params mlp.params     a network and its weights
+  relayc check mlp.relay                                what is wrong with a program
+  relayc run mlp.relay --params mlp.params --fill rand  what it computes
+  relayc opt mlp.relay                                  what becomes of it
+  relayc help run                                       all about a command";
+
+/// The files that these paths name: those below a folder, and those that fit a pattern such as `nets/**/*.relay`, sorted. Errors: E0701
+/// for a folder or a pattern without programs.
+pub(crate) fn expanded(paths: &[PathBuf]) -> Vec<Result<PathBuf, Diagnostic>> {
+    let of = |path: &PathBuf| match driver::programs::of(path) {
+        None => vec![Ok(path.clone())],
+        Some(found) if found.is_empty() => {
+            let error = Diagnostic::new(codes::E0701, format!("there is no program in `{}`", path.display()));
+            vec![Err(error.help("programs have names that end in `.relay`"))]
+        }
+        Some(found) => found.into_iter().map(Ok).collect(),
+    };
+    paths.iter().flat_map(of).collect()
 }
 
 /// Parses a time in seconds. Errors: why it is invalid, in words.
@@ -244,7 +292,7 @@ impl Console {
             Some(MessageFormat::Plain) => Format::Plain,
             Some(MessageFormat::Short) => Format::Short,
             Some(MessageFormat::Json) => Format::Json,
-            None if terminal => Format::Human,
+            None if terminal || global.color == When::Always => Format::Human,
             None => Format::Plain,
         };
         let color = match global.color {
@@ -332,7 +380,8 @@ fn words(text: &str) {
 /// Runs the command line.
 pub(crate) fn main() -> ExitCode {
     sys::own_process();
-    let args = match Args::try_parse() {
+    let parsed = grouped(Args::command()).try_get_matches().and_then(|matches| Args::from_arg_matches(&matches));
+    let args = match parsed {
         Ok(args) => args,
         Err(error) if error.use_stderr() => {
             // A failed write to standard error cannot be reported.
@@ -383,6 +432,7 @@ pub(crate) fn main() -> ExitCode {
         #[cfg(feature = "jit")]
         Command::Doctor(args) => doctor::run(&console, &args),
         Command::Completions(args) => completions::run(&console, &args),
+        Command::Man(args) => man::run(&console, &args),
         Command::Test(args) => test::run(&console, &args),
         Command::Lsp(args) => lsp::run(&console, &args),
         Command::Viz(args) => viz::run(&console, &args),

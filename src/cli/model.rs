@@ -15,6 +15,9 @@ pub(crate) struct Args {
     /// Show all networks with their flags and sizes.
     #[arg(long)]
     list: bool,
+    /// Print the list as JSON, `relayc.model/1`: one network a line.
+    #[arg(long, requires = "list")]
+    json: bool,
     /// The network.
     #[arg(required_unless_present = "list")]
     name: Option<String>,
@@ -36,6 +39,9 @@ struct Target {
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let result = match (args.list, &args.name) {
         (false, Some(name)) => write(console, name, &args.flags),
+        _ if args.json || console.is_json() => {
+            sys::stdout(&model::list_json()).map_err(|diagnostic| ModelError::Found(vec![diagnostic]))
+        }
         _ => sys::stdout(&model::list()).map_err(|diagnostic| ModelError::Found(vec![diagnostic])),
     };
     match result {

@@ -12,6 +12,9 @@ const WIDTH: usize = 120;
 pub(crate) struct Args {
     /// The operator, such as `nn.conv2d`; a part of a name lists the operators that contain it; without a name, list all.
     name: Option<String>,
+    /// Print JSON, `relayc.op/1`: one operator a line.
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
@@ -23,7 +26,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
             return console.usage(format_args!("there is no operator `{wanted}`: {hint}"));
         }
     };
-    console.data(&if console.is_json() {
+    console.data(&if args.json || console.is_json() {
         found.iter().map(|def| format!("{}\n", manual::object(def))).collect()
     } else if let ([def], true) = (&found[..], args.name.is_some()) {
         def.page()

@@ -2,17 +2,18 @@
 
 use super::compiled::TargetName;
 use super::{Console, Reading, exit, weight_files};
-use crate::engine::compile;
 use clap::ValueEnum;
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
 use relayc_driver::bind::Requests;
-use relayc_driver::optimise::{self, Answers, MAX_LEVEL, PassPlan, PassPrinting, Target};
+use relayc_driver::optimise::{self, Answers, MAX_LEVEL, PassPlan, PassPrinting};
 use relayc_driver::{self as driver, Program, show};
 use relayc_sys as sys;
 use std::path::PathBuf;
 
 /// Optimise a program, and print the result.
+///
+/// What is printed is a complete program: `relayc opt net.relay --passes fold-constants | relayc run -`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -28,7 +29,8 @@ pub(crate) struct Args {
     /// The level of optimisation, from 0 (only what running needs) to 3 (everything).
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = MAX_LEVEL, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVEL)))]
     level: u8,
-    /// Run only these passes, in this order; `relayc passes` lists them. Arguments stand in brackets: `split-args(max=3)`.
+    /// Run only these passes, in this order; `relayc passes` lists them. Arguments stand in brackets: `split-args(max=3)`. TVM's names
+    /// are understood: `FoldConstant`.
     #[arg(long, value_name = "PASS,…", conflicts_with = "level")]
     passes: Option<String>,
     #[arg(long, value_name = "FILE", help = weight_files("Weights to turn into constants first"))]
@@ -54,12 +56,10 @@ pub(crate) struct Args {
     /// Print the time of reading, inference and every pass.
     #[arg(long)]
     time_passes: bool,
-    /// Print the metadata section, if there is one.
+    /// Leave out the metadata section, which holds the constants, and print floats with six digits, as TVM does; the program may not
+    /// be complete then.
     #[arg(long)]
-    meta: bool,
-    /// Print floats with enough digits to read them back exactly; TVM prints six.
-    #[arg(long)]
-    exact: bool,
+    brief: bool,
     /// Print sizes by their names, such as `2*batch`, where they have one; always so if the program names sizes.
     #[arg(long)]
     dim_names: bool,
@@ -81,33 +81,24 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     Ok(exit::FINE)
 }
 
-/// The target machine. Errors: an invalid environment variable, in words.
-fn target(name: TargetName) -> Result<Target, String> {
-    Ok(match name {
-        TargetName::Native => compile::native_target()?,
-        TargetName::V3 => Target::V3,
-        TargetName::V4 => Target::V4,
-    })
-}
-
 /// The requested passes and reports. Errors: the exit code, after reporting the error.
 fn asked(console: &Console, args: &Args) -> Result<(PassPlan, PassPrinting), u8> {
-    let target = target(args.target).map_err(|why| console.usage(why))?;
+    let target = args.target.of_passes().map_err(|why| console.usage(why))?;
     let how = match &args.passes {
         Some(text) => PassPlan::requested(console.steps(text)?, target),
         None => PassPlan::level(args.level, target),
     };
     let mut after = Vec::new();
     for name in &args.print_after {
-        let of_name = |pass: &&'static optimise::Pass| name == "all" || pass.name == name;
-        let found = optimise::all().into_iter().filter(of_name).map(|pass| pass.name);
-        let n_before = after.len();
-        after.extend(found);
-        if after.len() == n_before {
-            return Err(console.files(&[*optimise::unknown_pass(name)], &Sources::default()));
+        if name == "all" {
+            after.extend(optimise::all().into_iter().map(|pass| pass.name));
+            continue;
         }
-        let runs = |name: &str| name == "all" || how.passes.iter().any(|step| step.pass.name == name);
-        if !runs(name) {
+        let Some(pass) = optimise::find(name) else {
+            return Err(console.files(&[*optimise::unknown_pass(name)], &Sources::default()));
+        };
+        after.push(pass.name);
+        if !how.passes.iter().any(|step| step.pass.name == pass.name) {
             return Err(console.usage(format!("`--print-after {name}`: the pass is not among those that run")));
         }
     }
@@ -135,7 +126,9 @@ fn optimised(
     let requests = Requests { inputs: args.input.clone(), ..Requests::default() };
     let answers = values.then(|| Answers::new(&program.module, &args.entry, &requests)).transpose()?;
     let dim_names = args.dim_names || show::names_sizes(&program.module);
-    let options = show::Options { types: true, meta: args.meta, exact: args.exact, dim_names };
+    // What is printed to be read by people alone is brief.
+    let complete = !(args.brief || shown.anything());
+    let options = show::Options { types: true, meta: complete, exact: complete, dim_names };
     let text = optimise::text(program, how, shown, options, answers).map_err(|error| vec![error])?;
     if args.time_passes {
         console.words(&program.timings.table());

@@ -10,10 +10,14 @@ const WIDTH: usize = 120;
 
 /// List the passes of `relayc opt` in the order in which they run, with the lowest -O that runs each.
 #[derive(clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Print JSON, `relayc.pass/1`: one pass a line.
+    #[arg(long)]
+    json: bool,
+}
 
-pub(crate) fn run(console: &Console, _args: &Args) -> u8 {
-    console.data(&list(console.is_json(), std::io::stdout().is_terminal()))
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
+    console.data(&list(args.json || console.is_json(), std::io::stdout().is_terminal()))
 }
 
 fn list(json: bool, terminal: bool) -> String {

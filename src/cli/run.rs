@@ -37,6 +37,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct Args {
     #[command(flatten)]
     program: compiled::Given,
+    #[command(flatten)]
+    passes: compiled::Passes,
     /// Write one output.
     #[arg(short = 'o', long = "output", value_name = "NAME=@FILE.npy")]
     output: Vec<String>,
@@ -150,6 +152,9 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
         return Err(console.files(&[super::no_artifacts(&args.program.file)], &Sources::default()));
     }
     if let Some(stage) = args.emit {
+        if args.passes.are_given() {
+            return Err(console.usage("`--passes` and `--emit`: `relayc opt --passes … | relayc run - --emit …`"));
+        }
         return Ok(console.data(&args.program.emit(console, stage)?));
     }
     if args.is_seen() && !args.program.external.is_empty() {
@@ -177,13 +182,14 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
         // The pool is made once in a process, and this is the first use of it.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     }
-    let until = if args.engine != Engine::Interp { Phase::Main } else { Phase::Infer };
+    let until = if args.engine != Engine::Interp || args.passes.are_given() { Phase::Main } else { Phase::Infer };
     // Sizes that are set by their names are those of the whole program; axes are those of the inputs.
     let how = match args.program.set.iter().any(|setting| bind::size_setting(setting).is_some()) {
         true => args.program.how(),
         false => ReadOptions::of(args.program.reading.dialect()),
     };
     let mut program = console.checked(&args.program.file, until, &how)?;
+    args.program.change(console, &args.passes, &mut program)?;
     let sources = program.sources.clone();
     let settings = settings.map(|settings| args.program.choices.chosen(console, settings, &sources)).transpose()?;
     let result = seers(args, &program).and_then(|seers| {

@@ -8,6 +8,7 @@ use super::{Console, exit};
 use rayon::prelude::*;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::count;
+use relayc_driver as driver;
 use relayc_sys as sys;
 use relayc_testing::{self as testing, Golden, Options, Passed};
 use serde_json::json;
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Run golden tests: programs whose comments state their expected results.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Files, or folders with `.relay` files.
+    /// Files, folders with `.relay` files, or patterns such as `tests/**/*.relay`.
     #[arg(default_value = ".")]
     paths: Vec<PathBuf>,
     /// Rewrite generated text (`.out` files, lines `//|`, sessions) instead of comparing; keep text written by hand.
@@ -71,7 +72,12 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
 fn collect(args: &Args) -> Result<Vec<Golden>, Diagnostic> {
     let mut tests: Vec<Golden> = Vec::new();
     for path in &args.paths {
-        let found = testing::collect(path, args.sessions).map_err(|error| {
+        let of = |path: &PathBuf| testing::collect(path, args.sessions);
+        let found = match driver::programs::of(path).filter(|_| !path.is_dir()) {
+            Some(files) => files.iter().map(of).collect::<Result<Vec<_>, _>>().map(|found| found.concat()),
+            None => of(path),
+        };
+        let found = found.map_err(|error| {
             Diagnostic::new(codes::E0701, format!("{}: {error}", path.display()))
                 .help("name a `.relay` file or a folder that holds some")
         })?;

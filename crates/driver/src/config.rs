@@ -16,7 +16,7 @@
 //! Promises to read no file outside of a [`Reach`]. Absent: flags, which win over the file (`src/cli`).
 
 mod errors;
-mod pattern;
+pub(crate) mod pattern;
 mod read;
 mod weights;
 

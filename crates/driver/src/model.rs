@@ -8,6 +8,7 @@ use relayc_ir::print::{self, Options};
 use relayc_ops as ops;
 use relayc_weights::Named;
 use relayc_zoo::{self as zoo, Config, Library, Network, ZooError};
+use serde_json::{Value, json};
 
 /// A built network.
 pub struct Model {
@@ -79,6 +80,25 @@ fn description(network: &Network) -> String {
         out.push_str(&format!("    --{:<14} {:<14} {}\n", flag.name, flag.default, flag.doc));
     }
     out
+}
+
+/// All networks and libraries as JSON, `relayc.model/1`, one a line.
+pub fn list_json() -> String {
+    let network = |network: &&Network| {
+        let flags = network.flags.iter();
+        let flags = flags.map(|flag| json!({ "name": flag.name, "default": flag.default, "doc": flag.doc }));
+        let flags: Vec<Value> = flags.collect();
+        json!({ "schema": "relayc.model/1", "name": network.name, "doc": network.doc, "flags": flags })
+    };
+    let library =
+        |library: &Library| json!({ "schema": "relayc.model/1", "name": library.name, "doc": library.doc, "flags": [] });
+    let lines = zoo::networks().iter().map(network).chain(zoo::LIBRARIES.iter().map(library));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// The names of all networks and libraries.
+pub fn names() -> Vec<&'static str> {
+    zoo::networks().iter().map(|network| network.name).chain(zoo::LIBRARIES.iter().map(|library| library.name)).collect()
 }
 
 /// All networks, with the size of each at its default flags.

@@ -15,7 +15,7 @@ use relayc_ir::tensor::Tensor;
 use relayc_ir::{ExprId, FuncId, Module};
 use relayc_ops as ops;
 use relayc_passes::{self as passes, Args, Observer, PassCx, Settings};
-pub use relayc_passes::{Arg, FUSION, MAX_LEVEL, ON_REQUEST, Param, Pass, Step, unknown_pass};
+pub use relayc_passes::{Arg, FUSION, MAX_LEVEL, ON_REQUEST, Param, Pass, Step, find, unknown_pass};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -173,7 +173,7 @@ pub struct PassPrinting {
 }
 
 impl PassPrinting {
-    fn anything(&self) -> bool {
+    pub fn anything(&self) -> bool {
         !self.after.is_empty() || self.changed || self.fusion
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Promises to end: links are not followed, and there are limits. Folders that hold what tools have made are left out.
 
+use super::config::pattern::Pattern;
 use std::path::{Path, PathBuf};
 
 /// The programs that are found, and the entries of folders that are looked at.
@@ -14,6 +15,24 @@ const ENDING: &str = "relay";
 /// Whether a file has the name of a program.
 pub fn is_program(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == ENDING)
+}
+
+/// The programs of a path that is a folder or a pattern; `None` for another path.
+pub fn of(path: &Path) -> Option<Vec<PathBuf>> {
+    if path.is_dir() {
+        return Some(below(path));
+    }
+    let text = path.to_str().filter(|text| text.contains(['*', '?']) && !path.exists())?;
+    // Where the first part with a star begins.
+    let fixed = text[..text.find(['*', '?'])?].rfind('/').map_or(0, |slash| slash + 1);
+    let (folder, pattern) = (Path::new(&text[..fixed]), Pattern::new(&text[fixed..]).ok()?);
+    let folder = if fixed == 0 { Path::new(".") } else { folder };
+    let fits = |found: &PathBuf| {
+        let inside = found.strip_prefix(folder).unwrap_or(found);
+        pattern.matches(&inside.iter().map(|part| part.to_string_lossy().into_owned()).collect::<Vec<String>>())
+    };
+    let named = |found: PathBuf| if fixed == 0 { found.strip_prefix(".").map_or(found.clone(), Path::to_owned) } else { found };
+    Some(below(folder).into_iter().filter(fits).map(named).collect())
 }
 
 /// The programs below a folder, sorted; folders that cannot be read are passed over.
@@ -62,5 +81,10 @@ mod tests {
             below(root).iter().map(|path| path.strip_prefix(root).expect("below").display().to_string()).collect::<Vec<_>>();
         assert_eq!(names, ["a/b/y.relay", "e.relay/u.relay", "z.relay"]);
         assert!(below(&root.join("not there")).is_empty());
+        let of = |path: &str| of(&root.join(path)).map(|found| found.len());
+        assert_eq!(
+            [of("a"), of("**/*.relay"), of("*.relay"), of("*/?/y.*"), of("z.relay"), of("x*")],
+            [Some(1), Some(3), Some(1), Some(1), None, Some(0)]
+        );
     }
 }

@@ -183,9 +183,26 @@ pub fn all() -> Vec<&'static Pass> {
     all
 }
 
-/// Finds a pass by its name.
+/// Finds a pass by its name, or by that of TVM's pass that does the same.
 pub fn find(name: &str) -> Option<&'static Pass> {
-    PASSES.iter().find(|pass| pass.name == name)
+    let other = OF_TVM.iter().find(|(theirs, _)| *theirs == name).map_or(name, |(_, ours)| ours);
+    PASSES.iter().find(|pass| pass.name == other || is_of_tvm(other, pass.name))
+}
+
+/// TVM's names of passes that are called otherwise here.
+const OF_TVM: [(&str, &str); 6] = [
+    ("FoldConstant", "fold-constants"),
+    ("DeadCodeElimination", "dead-code"),
+    ("ForwardFoldScaleAxis", "fold-scale-axis"),
+    ("BackwardFoldScaleAxis", "fold-scale-axis"),
+    ("to_cps", "to-cps"),
+    ("un_cps", "un-cps"),
+];
+
+/// Whether a name is this one as TVM writes it: `SimplifyFCTranspose` is `simplify-fc-transpose`.
+fn is_of_tvm(theirs: &str, ours: &str) -> bool {
+    theirs.starts_with(|first: char| first.is_ascii_uppercase())
+        && ours.bytes().filter(|&byte| byte != b'-').eq(theirs.bytes().map(|byte| byte.to_ascii_lowercase()))
 }
 
 /// The passes of a level, in order.

@@ -286,9 +286,25 @@ fn not_understood(why: &str) -> Diagnostic {
 
 /// The error for a name that no pass has.
 pub fn unknown_pass(name: &str) -> Box<Diagnostic> {
-    let hint = nearest(name, super::all().iter().map(|pass| pass.name));
-    let hint = hint.map_or("`relayc passes` lists all".to_owned(), |near| format!("there is `{near}`"));
+    let hint = nearest(&kebab(name), super::all().iter().map(|pass| pass.name));
+    let hint = match hint {
+        _ if name == "InferType" => "types are inferred before and after each pass".to_owned(),
+        Some(near) => format!("there is `{near}`"),
+        None => "`relayc passes` lists all".to_owned(),
+    };
     not_understood(&format!("there is no pass `{name}`: {hint}")).into()
+}
+
+/// A name with a dash before each capital letter, all of them small: `FoldConst` is `fold-const`.
+fn kebab(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !out.is_empty() {
+            out.push('-');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
 }
 
 fn unknown_param(pass: &Pass, name: &str) -> Box<Diagnostic> {
@@ -306,6 +322,22 @@ mod tests {
     #[test]
     fn every_default_is_of_its_kind() {
         all().into_iter().for_each(|pass| drop(Step::from(pass)));
+    }
+
+    #[test]
+    fn names_of_tvm_are_understood() {
+        for (theirs, ours) in [
+            ("FoldConstant", "fold-constants"),
+            ("SimplifyFCTranspose", "simplify-fc-transpose"),
+            ("ToANormalForm", "to-a-normal-form"),
+            ("CombineParallelConv2D", "combine-parallel-conv2d"),
+            ("UnCPS", "un-cps"),
+            ("DeadCodeElimination", "dead-code"),
+        ] {
+            assert_eq!(find(theirs).map(|pass| pass.name), Some(ours), "{theirs}");
+        }
+        assert!(find("Fold-Constants").is_none() && find("foldconstants").is_none());
+        assert!(unknown_pass("FuseOpps").message.contains("`fuse-ops`"));
     }
 
     #[test]

@@ -15,7 +15,8 @@ use serde_json::json;
 use std::time::Instant;
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
-    if let Some(code) = args.program.refused_for_artifact(console, &[(args.program.keeping.cache, "--cache")]) {
+    let own = [(args.program.keeping.cache, "--cache"), (args.passes.are_given(), "--passes")];
+    if let Some(code) = args.program.refused_for_artifact(console, &own) {
         return code;
     }
     let threads = match args.program.threads_wanted(console) {

@@ -30,9 +30,10 @@ pub(crate) fn run(console: &Console, args: &Args, start: Instant) -> u8 {
 }
 
 /// The flags of this command that do not apply to an artifact, and whether they are given.
-fn meaningless(args: &Args) -> [(bool, &'static str); 6] {
+fn meaningless(args: &Args) -> [(bool, &'static str); 7] {
     [
         (args.program.keeping.cache, "--cache"),
+        (args.passes.are_given(), "--passes"),
         (args.emit.is_some(), "--emit"),
         (args.engine != Engine::Jit, "--engine"),
         (args.save_steps.is_some(), "--save-steps"),

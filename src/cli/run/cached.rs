@@ -15,7 +15,7 @@ use std::time::Instant;
 ///
 /// Whatever fails before there is a result is left to the program compiled anew, which has the text that messages point into.
 pub(super) fn run(console: &Console, args: &Args, settings: &Settings, start: Instant) -> Result<Option<Place>, u8> {
-    if args.engine != Engine::Jit || args.is_seen() {
+    if args.engine != Engine::Jit || args.is_seen() || args.passes.are_given() {
         return Ok(None);
     }
     let mut timings = Timings::default();

@@ -101,6 +101,21 @@ pub struct Levels {
 /// The groups: `warnings` are the lints that warn by default, `all` are all.
 const GROUPS: [&str; 2] = ["warnings", "all"];
 
+/// The code of a lint, by its name.
+pub fn code(name: &str) -> Option<Code> {
+    LINTS.iter().find(|lint| lint.name == name).map(|lint| lint.code)
+}
+
+/// The name of the lint with this code.
+pub fn name(code: Code) -> Option<&'static str> {
+    LINTS.iter().find(|lint| lint.code == code).map(|lint| lint.name)
+}
+
+/// The names of all lints.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    LINTS.iter().map(|lint| lint.name)
+}
+
 impl Levels {
     /// Sets the level of a code, a name or a group. Errors: a spelling suggestion, if there is one.
     pub fn set(&mut self, which: &str, level: Level) -> Result<(), Option<&'static str>> {
