@@ -43,7 +43,7 @@ def prepare(name, relayc, folder, seed):
     else:
         run([relayc, "model", *source, "-o", str(network.text)])
     # Without weights, all parameters are inputs of the model: their names and shapes.
-    export = [relayc, "export", str(network.text), "--to", "onnx", "-o", str(network.model)]
+    export = [relayc, "export", str(network.text), "--weights-as-inputs", "--to", "onnx", "-o", str(network.model)]
     run(export)
     model = onnx.load(network.model)
     shapes = {value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in model.graph.input}

@@ -1,7 +1,7 @@
 //! `relayc build`: compiles a program to a shared object that needs neither relayc nor a compiler.
 
 use super::choices::{self, Choices};
-use super::{Console, Reading, compiled, exit, weight_files};
+use super::{Console, Inputs, Reading, compiled, exit, weight_files};
 use crate::engine::build::{self, BuildOutputs, Request};
 use crate::engine::compile::{Isa, Machine, Settings};
 use crate::engine::fault_injection::Fault;
@@ -36,6 +36,10 @@ pub(crate) struct Args {
     entry: String,
     #[arg(long, value_name = "FILE", help = weight_files("Weights to put into the shared object"))]
     params: Vec<PathBuf>,
+    #[command(flatten)]
+    inputs: Inputs,
+    #[command(flatten)]
+    passes: compiled::Passes,
     /// The size of a dynamic dimension: parameter, axis, number; or the name of a size and its number.
     #[arg(long, value_name = "NAME.AXIS=N|SIZE=N")]
     set: Vec<String>,
@@ -112,7 +116,8 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &args.set))?;
     let settings = settings.into_iter().map(|settings| args.choices.chosen(console, settings, &program.sources));
     let settings = settings.collect::<Result<Vec<Settings>, u8>>()?;
-    console.lacking(&program, &args.entry, &args.params);
+    console.inputs(&program, &args.entry, &args.params, &args.inputs)?;
+    args.passes.run(console, &mut program, (&args.entry, &args.params), optimise::Target::V3)?;
     let chosen = settings.clone();
     let made = super::progress::spin(console, "building", || files(args, settings, &mut program));
     let at_load = made.and_then(|Made { files, at_load }| write(args, &files).map(|()| at_load));

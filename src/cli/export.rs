@@ -1,6 +1,6 @@
 //! `relayc export`: writes a program in another format.
 
-use super::{Console, Reading, exit, weight_files};
+use super::{Console, Inputs, Reading, exit, weight_files};
 use clap::ValueEnum;
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::count;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Write a program in another format.
 ///
-/// Weights become part of the model; parameters without weights are its inputs: `relayc export net.relay --to onnx -o net.onnx
+/// Weights become part of the model; the other parameters are its inputs: `relayc export net.relay --to onnx -o net.onnx
 /// --params net.params`. The graph of TVM's graph executor has its weights in a second file: `--to graph-json -o net.json
 /// --params net.params --params-out graph.params`.
 #[derive(clap::Args)]
@@ -31,6 +31,8 @@ pub(crate) struct Args {
     entry: String,
     #[arg(long, value_name = "FILE", help = weight_files("Weights"))]
     params: Vec<PathBuf>,
+    #[command(flatten)]
+    inputs: Inputs,
     /// The .params file for the constants of a graph; `--to graph-json` only.
     #[arg(long, value_name = "FILE")]
     params_out: Option<PathBuf>,
@@ -62,7 +64,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
         return Err(console.usage("`--verify` is for `--to onnx`: a graph does not contain its functions"));
     }
     let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &args.set))?;
-    console.lacking(&program, &args.entry, &args.params);
+    console.inputs(&program, &args.entry, &args.params, &args.inputs)?;
     let written = match args.to {
         Target::Onnx => write_onnx(console, args, &program),
         Target::GraphJson => write_graph(console, args, &mut program),

@@ -141,6 +141,27 @@ fn weight_files(what: &str) -> String {
     format!("{what}: {}. May be repeated; the last file with a name wins", named_tensors())
 }
 
+/// Which parameters become inputs of what is written.
+#[derive(clap::Args)]
+pub(crate) struct Inputs {
+    /// The parameters that become inputs: any other without a value is an error.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "weights_as_inputs")]
+    inputs_only: Option<Vec<String>>,
+    /// Make inputs of all parameters without values, also of those that are weights.
+    #[arg(long)]
+    weights_as_inputs: bool,
+}
+
+impl Inputs {
+    fn meant(&self) -> driver::inputs::Inputs {
+        match &self.inputs_only {
+            Some(names) => driver::inputs::Inputs::Only(names.clone()),
+            None if self.weights_as_inputs => driver::inputs::Inputs::All,
+            None => driver::inputs::Inputs::Plain,
+        }
+    }
+}
+
 /// Sizes for dynamic dimensions.
 #[derive(clap::Args)]
 pub(crate) struct Setting {
@@ -349,6 +370,14 @@ impl Console {
     /// Warns about parameters of an archive's program that stay inputs, because their weights are missing.
     pub(crate) fn lacking(&self, program: &Program, entry: &str, params: &[PathBuf]) {
         self.diagnostics(driver::left_open(program, entry, params).as_slice(), &program.sources);
+    }
+
+    /// Checks that no weight of a program becomes an input unless that is meant. The exit code on failure, after reporting it.
+    pub(crate) fn inputs(&self, program: &Program, entry: &str, params: &[PathBuf], inputs: &Inputs) -> Result<(), u8> {
+        let checked = driver::inputs::check(program, entry, params, &inputs.meant());
+        let warning = checked.map_err(|wrong| self.files(&wrong, &program.sources))?;
+        self.diagnostics(warning.as_slice(), &program.sources);
+        Ok(())
     }
 
     /// Reports a fix by `--fix`.

@@ -29,7 +29,7 @@ def exported(case, relayc, folder):
     """The results of the model, or what is in the way: a word for the table and the whole of it."""
     source, model = (pathlib.Path(folder) / name for name in ("case.relay", "case.onnx"))
     source.write_text(peers.program([case]))
-    command = [relayc, "export", str(source), "--to", "onnx", "-o", str(model), "--message-format", "plain"]
+    command = [relayc, "export", str(source), "--weights-as-inputs", "--to", "onnx", "-o", str(model), "--message-format", "plain"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         notes = [line.split("= note: ")[1] for line in done.stderr.splitlines() if "= note: " in line]

@@ -172,7 +172,8 @@ fn networks_give_the_same_bytes_for_any_number_of_threads() {
         let (text, so) = (format!("{name}.relay"), format!("{name}.so"));
         let params = format!("{name}.params");
         let params: &[&str] = if name == "late" { &[] } else { &["--params", &params] };
-        relayc(at, &[&["build", &text, "-o", &so], params].concat());
+        let late: &[&str] = if name == "late" { &["--weights-as-inputs"] } else { &[] };
+        relayc(at, &[&["build", &text, "-o", &so], params, late].concat());
         for isa in Cpu::get().isas() {
             let target = if isa == Isa::Avx2 { "x86-64-v3" } else { "x86-64-v4" };
             let common = ["--fill", "rand:seed=7", "--target", target];
@@ -328,7 +329,7 @@ fn runs_end_though_no_thread_comes() {
       nn.max_pool2d(tanh(%0), pool_size=[2, 2], strides=[2, 2])
     }";
     std::fs::write(at.join("net.relay"), text).expect("written");
-    relayc(at, &["build", "net.relay", "-o", "net.so", "--emit", "so,header"]);
+    relayc(at, &["build", "net.relay", "-o", "net.so", "--emit", "so,header", "--weights-as-inputs"]);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/absent.c").display().to_string();
     cc(at, &["-I.", &source, "./net.so", "-o", "absent"]);
     let out = Command::new(at.join("absent")).current_dir(at).output().expect("it runs");

@@ -73,6 +73,11 @@ impl Packed {
     pub fn of(from: &str, weights: Named) -> Packed {
         Packed { from: from.to_owned(), weights, ..Packed::default() }
     }
+
+    /// Whether the program came with weights for all parameters but its inputs.
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.from.is_empty() && self.open.is_empty()
+    }
 }
 
 /// The value of a parameter.

@@ -15,6 +15,7 @@ pub mod export;
 pub mod fix;
 pub mod group;
 pub mod import;
+pub mod inputs;
 pub mod inspect;
 pub mod lint;
 pub mod manual;

@@ -47,6 +47,11 @@ impl Arg {
     pub const fn of(name: &'static str, kind: &'static str) -> Arg {
         Arg { name, kind }
     }
+
+    /// Whether networks learn it: in TVM's names, the weight of a product, a bias, or what a normalization uses.
+    pub fn is_weight(&self) -> bool {
+        matches!(self.name, "weight" | "bias" | "gamma" | "beta" | "moving_mean" | "moving_var")
+    }
 }
 
 /// The attribute type of an operator.
