@@ -603,14 +603,21 @@ impl<'t> Binder<'t> {
             };
             self.errors.push(errors::inputs_disagree(&wrong, origin(wrong.first), origin(wrong.second)));
         }
-        let mut tensors = Vec::with_capacity(self.leaves.len());
-        for (leaf, given) in self.leaves.iter().zip(self.given) {
-            let Some(given) = given else { continue };
-            if !leaf.accepts(&given.tensor) {
-                self.errors.push(errors::wrong_type(leaf, given.tensor.dtype(), given.tensor.shape(), &given.from));
+        let given = || self.leaves.iter().zip(&self.given).filter_map(|(leaf, given)| Some((leaf, given.as_ref()?)));
+        let misfits: Vec<(&Leaf, &Given)> = given().filter(|(leaf, given)| !leaf.accepts(&given.tensor)).collect();
+        let mut reported: Vec<&str> = vec![];
+        for (leaf, Given { tensor, from, is_weight, .. }) in &misfits {
+            let of_file: Vec<(&Leaf, &Tensor)> =
+                misfits.iter().filter(|(_, other)| other.from == *from).map(|(leaf, given)| (*leaf, &given.tensor)).collect();
+            if !is_weight || of_file.len() <= errors::FEW {
+                self.errors.push(errors::wrong_type(leaf, tensor.dtype(), tensor.shape(), from));
+            } else if !reported.contains(&from.as_str()) {
+                reported.push(from);
+                let n = given().filter(|(_, other)| other.from == *from).count();
+                self.errors.push(errors::wrong_weights(from, &of_file, n));
             }
-            tensors.push(given.tensor);
         }
+        let tensors = self.given.into_iter().flatten().map(|given| given.tensor).collect();
         if self.errors.is_empty() && self.used > self.max_memory {
             self.errors.push(errors::over_memory("together", self.used, self.max_memory));
         }

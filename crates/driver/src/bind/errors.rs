@@ -6,13 +6,14 @@ use crate::sizes::Contradiction;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{count, join_words, nearest, shortened, thousands};
 use relayc_ir::sizes::{NegativeSize, is_size_name};
+use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::text::{short_name, type_text};
 use relayc_ir::types::{DType, Dim, Types};
 use relayc_weights::images::PRESETS;
 use relayc_weights::{Format, Kind};
 
-/// Up to this many missing parameters get a message each; more share one.
-const FEW: usize = 3;
+/// Up to this many missing parameters get a message each, and so do weights of a file that do not fit; more share one.
+pub(crate) const FEW: usize = 3;
 /// The number of names in a list before it is cut.
 pub(crate) const LISTED: usize = 8;
 
@@ -254,6 +255,30 @@ fn misspelt(leaf: &Leaf, unused: &[(String, String)]) -> Option<String> {
     let near = nearest(&leaf.name, unused.iter().map(|(name, _)| name.as_str()))?;
     let (name, file) = unused.iter().find(|(name, _)| name == near)?;
     Some(format!("`{file}` has `{name}`, which no parameter is named; is it `{}`?", leaf.name))
+}
+
+/// So many lines has a table of them.
+const ROWS: usize = 30;
+
+/// E0705: a file of weights of another network; `n` of its tensors have the names of parameters.
+pub(crate) fn wrong_weights(from: &str, misfits: &[(&Leaf, &Tensor)], n: usize) -> Diagnostic {
+    let message = format!("{from} does not fit the program: {} of {} have another type", misfits.len(), count(n, "weight"));
+    let of = |tensor: &Tensor| {
+        type_text(&tensor.shape().iter().map(|&dim| Dim::known(dim as i64)).collect::<Vec<Dim>>(), tensor.dtype())
+    };
+    let rows = misfits.iter().take(ROWS).map(|(leaf, tensor)| [leaf.name.clone(), leaf.type_text(), of(tensor)]);
+    let head = ["parameter", "in the program", "in the file"].map(str::to_owned);
+    let rows: Vec<[String; 3]> = std::iter::once(head).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let (first, second) = (width(0), width(1));
+    let mut error = Diagnostic::new(codes::E0705, message);
+    for [name, ours, theirs] in &rows {
+        error = error.note(format!("{name:first$}  {ours:second$}  {theirs}"));
+    }
+    if misfits.len() > ROWS {
+        error = error.note(format!("and {} more", misfits.len() - ROWS));
+    }
+    error.help("give the weights of this network; `relayc params ls FILE --match NET.relay` compares all of them")
 }
 
 /// E0705: both types, the tensor's origin, and what would make it fit.
