@@ -103,13 +103,13 @@ impl Figures {
     fn text(&self) -> String {
         let times = &self.times;
         format!(
-            "p50 {:.3} ms  p90 {:.3} ms  p99 {:.3} ms  min {:.3} ms  ({} runs, {} threads, {})\n\
+            "p50 {}  p90 {}  p99 {}  min {}  ({} runs, {} threads, {})\n\
              ready after {:.1} ms\n\
              machine: {:.1} GFLOP/s, {:.1} GB/s read\n",
-            times.at(0.5),
-            times.at(0.9),
-            times.at(0.99),
-            times.at(0.0),
+            time_text(times.at(0.5)),
+            time_text(times.at(0.9)),
+            time_text(times.at(0.99)),
+            time_text(times.at(0.0)),
             times.count(),
             self.threads,
             measure::isa_name(self.isa),
@@ -133,6 +133,15 @@ impl Figures {
             "ready_ms": self.ready_ms,
             "probe": { "gflops": self.probed.gflops, "read_gbs": self.probed.read_gbs },
         })
+    }
+}
+
+/// A time in milliseconds, in a unit in which it has four digits.
+fn time_text(ms: f64) -> String {
+    match ms {
+        _ if ms < 1e-3 => format!("{:.1} ns", ms * 1e6),
+        _ if ms < 1.0 => format!("{:.3} µs", ms * 1e3),
+        _ => format!("{ms:.3} ms"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Console, Reading, Values, exit, seconds};
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_base::text::{count, thousands};
+use relayc_base::text::{count, shortened, thousands};
 use relayc_driver::bind::{self, Requests};
 use relayc_driver::outputs::Named;
 use relayc_driver::reduce::{self, Bounds, Candidate, Counts, Outcome, Property, Size};
@@ -51,6 +51,9 @@ pub(crate) struct Args {
 /// The placeholders for the path of the candidate and for that of its values.
 const PROGRAM: &str = "{}";
 const INPUTS: &str = "{inputs}";
+
+/// So many lines of what the command wrote are shown.
+const SHOWN: usize = 5;
 
 pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &[]))?;
@@ -168,12 +171,14 @@ struct Command<'a> {
     args: &'a Args,
     /// The folder of the candidates; removed with this value.
     folder: tempfile::TempDir,
+    /// The end of the last run.
+    ended: Option<sys::Ended>,
 }
 
 impl<'a> Command<'a> {
     fn new(console: &'a Console, args: &'a Args) -> Result<Command<'a>, Diagnostic> {
         let folder = tempfile::Builder::new().prefix("relayc-reduce-").tempdir().map_err(|error| unwritable(&error))?;
-        Ok(Command { console, args, folder })
+        Ok(Command { console, args, folder, ended: None })
     }
 
     /// The arguments of the command for a program and its values.
@@ -206,7 +211,21 @@ impl Property for Command<'_> {
         let wanted = exit.or(if stderr.is_none() { Some(0) } else { None });
         let right_code = wanted.is_none_or(|wanted| ended.code == Some(wanted));
         let says = stderr.as_ref().is_none_or(|text| String::from_utf8_lossy(&ended.stderr).contains(text.as_str()));
-        Ok(!ended.timed_out && right_code && says)
+        let holds = !ended.timed_out && right_code && says;
+        self.ended = Some(ended);
+        Ok(holds)
+    }
+
+    fn told(&self) -> Vec<String> {
+        let Some(ended) = &self.ended else { return vec![] };
+        let end = match ended.code {
+            _ if ended.timed_out => format!("it did not end in {} s", self.args.timeout.as_secs_f64()),
+            Some(code) => format!("it ended with exit code {code}"),
+            None => "a signal ended it".to_owned(),
+        };
+        let words = String::from_utf8_lossy(&ended.stderr);
+        let lines = words.lines().filter(|line| !line.trim().is_empty()).take(SHOWN);
+        std::iter::once(end).chain(lines.map(|line| format!("it wrote: {}", shortened(line, 120)))).collect()
     }
 
     fn kept(&mut self, candidate: &Candidate, counts: &Counts, size: &Size) -> Result<(), Diagnostic> {

@@ -325,7 +325,7 @@ fn execute(
             || progress::spin(console, "comparing", || compared(args, settings, &program, (&bound, externals), limits.clone()));
         let (words, anything) = deadline::within(&teller, &limits, compare).map_err(differs)?;
         settings.into_iter().for_each(|settings| choices::say_unused(console, settings));
-        if console.verbose || !anything {
+        if !(console.quiet && anything) {
             console.words(&format!("{words}\n"));
         }
         if running.seers.is_empty() {

@@ -49,9 +49,9 @@ pub(crate) struct Args {
     /// Draw every repeated block in full.
     #[arg(long)]
     no_fold: bool,
-    /// The number of columns of the terminal.
-    #[arg(long, value_name = "COLUMNS", default_value_t = viz::WIDTH as u16, value_parser = clap::value_parser!(u16).range(viz::WIDTHS))]
-    width: u16,
+    /// The number of columns of the drawing; those of the terminal, or 80.
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(viz::WIDTHS))]
+    width: Option<u16>,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -64,6 +64,15 @@ enum Format {
     Svg,
     /// A page: zoom, search, fold, and inspect nodes.
     Html,
+}
+
+impl Args {
+    /// The width of a drawing on a terminal.
+    fn columns(&self) -> usize {
+        let least = u16::try_from(*viz::WIDTHS.start()).unwrap_or(0);
+        let of_terminal = || sys::terminal_width().map(|columns| columns.max(least));
+        self.width.or_else(of_terminal).map_or(viz::WIDTH, usize::from)
+    }
 }
 
 /// The time of measuring.
@@ -104,7 +113,7 @@ fn drawn(console: &Console, args: &Args) -> Result<u8, u8> {
     }
     let memory = if args.plan { Some(memory(console, args, &program, &mut graph)?) } else { None };
     let form = match args.format {
-        Format::Term => Form::Term { width: usize::from(args.width) },
+        Format::Term => Form::Term { width: args.columns() },
         Format::Dot => Form::Dot,
         Format::Svg => Form::Svg,
         Format::Html => Form::Html {

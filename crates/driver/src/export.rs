@@ -117,7 +117,7 @@ pub fn grouped(program: &mut Program, entry: &str, params: &[PathBuf], level: u8
 }
 
 /// The graph variable bound to the expression at a place: `%3` of `%3 = …`.
-fn bound_name(sources: &Sources, span: Span) -> Option<String> {
+pub(crate) fn bound_name(sources: &Sources, span: Span) -> Option<String> {
     let before = sources.slice(Span { start: 0, end: span.start, ..span });
     let before = before.trim_end().strip_suffix('=')?.trim_end();
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';

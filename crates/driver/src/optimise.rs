@@ -2,6 +2,7 @@
 
 use super::bind::{self, Bound, Requests, Slot};
 use super::compare::values::{Allowed, Answer, agree};
+use super::export::bound_name;
 use super::run::{self, Entry, Limits};
 use super::show::{self, Options};
 use super::tensors;
@@ -262,12 +263,15 @@ impl Answers {
 }
 
 impl Showing<'_> {
-    /// One line for each pair of operators: `line:column operator` twice, whether they are fused, and why.
+    /// One line for each pair of operators: `%name operator at line:column` twice, whether they are fused, and why. Then the meaning
+    /// of each class in these lines.
     fn fusion(&self, module: &Module) -> String {
         let name = |expr: ExprId| {
             let op = module.called_op(expr).map_or("a tuple", |op| ops::table().def(op).name);
-            match self.sources.line_col(module.exprs[expr].span) {
-                Some((line, column)) => format!("{op} at {line}:{column}"),
+            let span = module.exprs[expr].span;
+            let bound = bound_name(self.sources, span).map_or(String::new(), |name| name + " ");
+            match self.sources.line_col(span) {
+                Some((line, column)) => format!("{bound}{op} at {line}:{column}"),
                 None => op.to_owned(),
             }
         };
@@ -279,7 +283,14 @@ impl Showing<'_> {
             }
             format!("{} → {}: {verdict}: {why}\n", name(edge.from), name(edge.to))
         };
-        passes::explain_fusion(module, ops::table()).iter().map(line).collect()
+        let mut text: String = passes::explain_fusion(module, ops::table()).iter().map(line).collect();
+        let named = ops::Fuse::ALL.map(|class| (class, format!("{class:?}")));
+        let meanings = named.iter().filter(|(_, name)| text.contains(name.as_str()));
+        let meanings: String = meanings.map(|(class, name)| format!("{name}: {}\n", class.meaning())).collect();
+        if !meanings.is_empty() {
+            text.push('\n');
+        }
+        text + &meanings
     }
 }
 

@@ -136,7 +136,7 @@ fn differs(module: &Module, call: ExprId, worst: &LargestError) -> Diagnostic {
 /// A summary line for `-v`.
 pub fn summary(agreement: &Agreement) -> String {
     let Agreement { groups, worst } = agreement;
-    format!("{} compared, the worst error is {worst:.2} of what is allowed", count(*groups, "group"))
+    format!("{} compared with the interpreter, the worst error is {worst:.2} of what is allowed", count(*groups, "group"))
 }
 
 #[cfg(test)]

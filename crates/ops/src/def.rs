@@ -18,6 +18,27 @@ pub enum Fuse {
     Opaque,
 }
 
+impl Fuse {
+    pub const ALL: [Fuse; 6] =
+        [Fuse::ElemWise, Fuse::Broadcast, Fuse::Injective, Fuse::CommReduce, Fuse::OutEWiseFusable, Fuse::Opaque];
+
+    /// What an operator of the class does, in words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Fuse::ElemWise => "each element of the result comes of the elements in the same place of the operands",
+            Fuse::Broadcast => "as ElemWise, with operands that are repeated along axes",
+            Fuse::Injective => {
+                "each element of the result comes of one element of the operands, in another place: a transposition"
+            }
+            Fuse::CommReduce => "each element of the result comes of many elements, in any order: a sum, a maximum",
+            Fuse::OutEWiseFusable => {
+                "each element of the result is a sum of products: a convolution; elementwise operators may follow"
+            }
+            Fuse::Opaque => "nothing is known of it, and nothing is fused with it",
+        }
+    }
+}
+
 /// Finds valid attribute values that are probably a mistake.
 pub(crate) type FindCaution = fn(&[AttrValue]) -> Option<Caution>;
 

@@ -19,6 +19,7 @@ mod cursor;
 mod errors;
 mod memory;
 mod private;
+mod terminal;
 mod write;
 
 pub use bytes::{Number, bytes_of, bytes_of_mut};
@@ -30,6 +31,7 @@ pub use memory::LargePages;
 pub use memory::{cores, default_memory_limit, give_back_code, give_back_free_memory, give_back_pages, own_process, peak_memory};
 #[cfg(feature = "linux")]
 pub use private::{Identity, PrivateFolder};
+pub use terminal::terminal_width;
 pub use write::{Content, replaces_none, write_all, write_atomic};
 
 use relayc_base::diag::{Code, Diagnostic, codes};

@@ -45,6 +45,11 @@ pub trait Property {
     /// Whether the candidate keeps it. Errors: why the test cannot decide.
     fn holds(&mut self, candidate: &Candidate) -> Result<bool, Diagnostic>;
 
+    /// What the last test did, in lines, for a message about it.
+    fn told(&self) -> Vec<String> {
+        vec![]
+    }
+
     /// Called with each new smallest candidate, to save it. Errors: why it cannot be saved.
     fn kept(&mut self, candidate: &Candidate, counts: &Counts, size: &Size) -> Result<(), Diagnostic>;
 
@@ -136,7 +141,9 @@ pub fn reduce(
     reducer.counts.runs = 1;
     let holds = reducer.test.holds(&reducer.smallest)?;
     if !holds && !reducer.test.stopped() {
-        return Err(Diagnostic::new(codes::E0735, "the command does not do with the whole program what it is to do")
+        let error = Diagnostic::new(codes::E0735, "the command does not do with the whole program what it is to do");
+        let error = reducer.test.told().into_iter().fold(error, Diagnostic::note);
+        return Err(error
             .note("a program is reduced as long as the command succeeds (exit code 0) with it")
             .help("`--exit N` and `--stderr TEXT` look for something else; `sh -c '! relayc …'` turns success around"));
     }

@@ -5,7 +5,7 @@ use super::{Buffer, BufferId, Place, Plan, Step, Work};
 use relayc_base::Idx;
 use relayc_base::text::thousands;
 use relayc_ir::ExprId;
-use relayc_ir::kernel::{Alternative, Depthwise, Kernel, Reason, Rejection, Winograd};
+use relayc_ir::kernel::{Alternative, Depthwise, Instr, Kernel, Reason, Rejection, ScalarType, Winograd};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -166,6 +166,45 @@ fn work(work: &Work) -> Vec<String> {
     }
 }
 
+/// An instruction on values by their names: `Mul v0, v1`.
+fn instr_text(instr: &Instr) -> String {
+    let values: Vec<String> = instr.operands().map(|val| format!("v{}", val.0)).collect();
+    let values = values.join(", ");
+    match instr {
+        Instr::Read(read) => format!("read {read}"),
+        Instr::Gather(read, _) => format!("read {read} at {values}"),
+        Instr::ReadHalf(read, half) => format!("half {half} of read {read}"),
+        Instr::Reduced(fold) => format!("fold {fold}"),
+        Instr::Count => "count of points".to_owned(),
+        Instr::Const(bits, lane) => constant_text(*bits, *lane),
+        Instr::Unary(op, _) => format!("{op:?} {values}"),
+        Instr::Binary(op, ..) => format!("{op:?} {values}"),
+        Instr::Fma(..) => format!("Fma {values}"),
+        Instr::Cmp(op, ..) => format!("{op:?} {values}"),
+        Instr::Select(..) => format!("Select {values}"),
+    }
+}
+
+/// A constant, given by its bits, as the number that it is.
+fn constant_text(bits: u64, lane: ScalarType) -> String {
+    let float = |value: f64| format!("{value:?}");
+    let number = match lane {
+        ScalarType::F32 => format!("{:?}", f32::from_bits(bits as u32)),
+        ScalarType::F64 => float(f64::from_bits(bits)),
+        ScalarType::F16 => float(half::f16::from_bits(bits as u16).to_f64()),
+        ScalarType::BF16 => float(half::bf16::from_bits(bits as u16).to_f64()),
+        ScalarType::Bool => return (bits != 0).to_string(),
+        ScalarType::I8 => (bits as i8).to_string(),
+        ScalarType::I16 => (bits as i16).to_string(),
+        ScalarType::I32 => (bits as i32).to_string(),
+        ScalarType::I64 => (bits as i64).to_string(),
+        ScalarType::U8 | ScalarType::U16 | ScalarType::U32 | ScalarType::U64 => bits.to_string(),
+        // Half of a value has no number of its own.
+        ScalarType::HalfF64 | ScalarType::HalfI64 | ScalarType::HalfBool => format!("{bits:#x}"),
+    };
+    format!("{number} {lane:?}")
+}
+
 fn kernel_lines(kernel: &Kernel) -> Vec<String> {
     match kernel {
         Kernel::Attention(attention) => {
@@ -189,7 +228,9 @@ fn kernel_lines(kernel: &Kernel) -> Vec<String> {
             for (at, stage) in nest.stages.iter().enumerate() {
                 let often = if stage.each { "at each point" } else { "once" };
                 lines.push(format!("  stage {at}, {often}:"));
-                lines.extend(stage.body.instrs.iter().enumerate().map(|(val, instr)| format!("    v{val} = {instr:?}")));
+                lines.extend(
+                    stage.body.instrs.iter().enumerate().map(|(val, instr)| format!("    v{val} = {}", instr_text(instr))),
+                );
                 lines.extend(stage.reductions.iter().map(|(val, fold)| format!("    fold v{} by {fold:?}", val.0)));
                 lines.extend(stage.stores.iter().map(|store| format!("    write {} = v{}", store.write, store.val.0)));
             }
@@ -203,7 +244,9 @@ fn kernel_lines(kernel: &Kernel) -> Vec<String> {
             let groups = if contract.groups > 1 { format!("{} times ", contract.groups) } else { String::new() };
             let mut lines =
                 vec![format!("sum of products: {groups}points {points:?} x {} columns over {sum:?}", contract.columns)];
-            lines.extend(contract.body.instrs.iter().enumerate().map(|(val, instr)| format!("    v{val} = {instr:?}")));
+            lines.extend(
+                contract.body.instrs.iter().enumerate().map(|(val, instr)| format!("    v{val} = {}", instr_text(instr))),
+            );
             lines.push(format!("    out = v{}", contract.result.0));
             lines
         }
