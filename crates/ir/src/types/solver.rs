@@ -5,6 +5,7 @@
 
 use super::{Dim, HoleId, Ty, TyData, Types};
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 
 /// Two types that cannot be made one, innermost pair, with the way there from the outer types.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,7 +29,8 @@ pub enum StepKind {
 
 #[derive(Clone, Default, Debug)]
 struct Hole {
-    bound: Option<Ty>,
+    /// In a cell: looking a hole up shortens the way for the next time.
+    bound: Cell<Option<Ty>>,
     watchers: Vec<u32>,
 }
 
@@ -75,14 +77,23 @@ impl Solver {
     }
 
     /// Follows bound holes at the top; the result may still contain bound holes inside.
-    pub fn shallow(&self, types: &Types, mut ty: Ty) -> Ty {
-        while let TyData::Hole(id) = types.data(ty) {
-            match self.holes[id.0 as usize].bound {
-                Some(next) => ty = next,
-                None => break,
-            }
+    pub fn shallow(&self, types: &Types, ty: Ty) -> Ty {
+        let bound = |ty: Ty| match types.data(ty) {
+            TyData::Hole(id) => Some(&self.holes[id.0 as usize].bound),
+            _ => None,
+        };
+        let mut last = ty;
+        while let Some(next) = bound(last).and_then(Cell::get) {
+            last = next;
         }
-        ty
+        // Holes bound to each other in a chain would cost its length each time.
+        let mut at = ty;
+        while at != last
+            && let Some(next) = bound(at).and_then(|bound| bound.replace(Some(last)))
+        {
+            at = next;
+        }
+        last
     }
 
     /// Replaces all bound holes in a type.
@@ -165,7 +176,7 @@ impl Solver {
 
     fn bind(&mut self, id: HoleId, ty: Ty) {
         let hole = &mut self.holes[id.0 as usize];
-        hole.bound = Some(ty);
+        hole.bound.set(Some(ty));
         self.woken.append(&mut hole.watchers);
     }
 
@@ -327,7 +338,7 @@ impl Solver {
             }
             match types.data(ty) {
                 TyData::Hole(id) if *id == hole => return true,
-                TyData::Hole(id) => stack.extend(self.holes[id.0 as usize].bound),
+                TyData::Hole(id) => stack.extend(self.holes[id.0 as usize].bound.get()),
                 _ => types.children(ty, &mut stack),
             }
         }
