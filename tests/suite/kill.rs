@@ -124,3 +124,35 @@ fn swept(folder: &Path, args: &[String]) {
     run(folder, args);
     assert_eq!(left(), Vec::<PathBuf>::new(), "temporaries of killed processes stay");
 }
+
+/// A signal that can be handled leaves nothing; a file over the limit of the process is an error like a full disk.
+#[cfg(feature = "jit")]
+#[test]
+fn an_interrupted_writer_leaves_no_temporary() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (params, net) = (folder.path().join("w.params"), folder.path().join("w.npz"));
+    run(folder.path(), &words(&format!("model mlp -o {0}.relay --params {0}", params.display())));
+    let args = words(&format!("params convert {} -o {}", params.display(), net.display()));
+    let start = Instant::now();
+    run(folder.path(), &args);
+    let whole = start.elapsed();
+    let left = || std::fs::read_dir(folder.path()).expect("the folder").count();
+    let n_files = left();
+    let mut random = fastrand::Rng::with_seed(11);
+    for signal in ["-INT", "-TERM", "-HUP"].iter().cycle().take(60) {
+        let mut child = relayc(folder.path(), &args).spawn().expect("relayc starts");
+        std::thread::sleep(whole.mul_f64(random.f64()));
+        let killed = Command::new("kill").args([signal, &*child.id().to_string()]).stderr(Stdio::null()).status();
+        assert!(killed.is_ok());
+        child.wait().expect("it ends");
+        assert_eq!(left(), n_files, "a temporary stays after {signal}");
+    }
+    let limited = Command::new("sh")
+        .args(["-c", "ulimit -f 8; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_relayc")])
+        .args(&args)
+        .output()
+        .expect("a shell");
+    assert_eq!(limited.status.code(), Some(2), "{limited:?}");
+    assert!(String::from_utf8_lossy(&limited.stderr).contains("E0702"), "{limited:?}");
+    assert_eq!(left(), n_files);
+}

@@ -19,6 +19,7 @@ mod cursor;
 mod errors;
 mod memory;
 mod private;
+mod signals;
 mod terminal;
 mod write;
 
@@ -156,6 +157,7 @@ pub fn stdout_bytes(bytes: &[u8]) -> Result<(), Diagnostic> {
 
 /// As [`stdout`], for a library that writes there itself.
 pub fn stdout_with(write: impl FnOnce() -> std::io::Result<()>) -> Result<(), Diagnostic> {
+    signals::prepare();
     if closed::stdout_was_closed() {
         return Err(errors::refused("standard output", "it is closed"));
     }

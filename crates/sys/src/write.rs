@@ -1,8 +1,9 @@
 //! Writes files completely or not at all.
 
+use super::signals::{self, Watched, watch};
 use super::{errors, unless_broken_pipe};
 use relayc_base::diag::Diagnostic;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{BufWriter, Error, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -18,8 +19,8 @@ const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 enum Target {
     /// A device or a pipe is written directly: it cannot be renamed over.
     Direct,
-    /// A file in an existing folder, with its permissions if the file exists.
-    Replace { path: PathBuf, folder: PathBuf, permissions: Option<Permissions> },
+    /// A file in an existing folder, with what is known of the file if it exists.
+    Replace { path: PathBuf, folder: PathBuf, old: Option<Metadata> },
 }
 
 /// The content of a file.
@@ -59,19 +60,20 @@ pub fn write_atomic(files: &[(&Path, &[u8])]) -> Result<(), Diagnostic> {
 }
 
 /// Writes all files, or none: on an error the old contents stay and no temporary remains. Links keep their targets, and files
-/// keep their modes. Errors: E0702 with the reason, and errors from producing a content.
+/// keep their owners and modes. Errors: E0702 with the reason, and errors from producing a content.
 ///
 /// Devices and pipes are written last, once all other files are on the disk: their bytes cannot be taken back.
 pub fn write_all(files: Vec<(&Path, Content)>) -> Result<(), Diagnostic> {
     let targets = files.iter().map(|&(path, _)| target_of(path)).collect::<Result<Vec<Target>, _>>()?;
     check_distinct(&targets)?;
-    let mut written: Vec<(NamedTempFile, &PathBuf, &PathBuf)> = Vec::new();
+    signals::prepare();
+    let mut written: Vec<((NamedTempFile, Watched), &PathBuf, &PathBuf)> = Vec::new();
     let mut direct = Vec::new();
     for ((name, content), target) in files.into_iter().zip(&targets) {
         match target {
-            Target::Replace { path, folder, permissions } => {
+            Target::Replace { path, folder, old } => {
                 remove_stale(folder);
-                let file = write_temporary(folder, permissions.as_ref(), content);
+                let file = write_temporary(folder, old.as_ref(), content);
                 written.push((file.map_err(|error| errors::unwritable(name.display(), &error))??, path, folder));
             }
             Target::Direct => direct.push((name, content)),
@@ -90,7 +92,7 @@ pub fn write_all(files: Vec<(&Path, Content)>) -> Result<(), Diagnostic> {
         done.map_err(|error| errors::unwritable(name.display(), &error))??;
     }
     let mut folders = Vec::new();
-    for (file, path, folder) in written {
+    for ((file, _watched), path, folder) in written {
         file.persist(path).map_err(|error| errors::unwritable(path.display(), &error.error))?;
         if !folders.contains(&folder) {
             folders.push(folder);
@@ -120,11 +122,22 @@ fn target_of(path: &Path) -> Result<Target, Diagnostic> {
             // Behind a link, so that the link stays.
             let path = fs::canonicalize(path).map_err(|error| failed(&error))?;
             let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
-            Ok(Target::Replace { path, folder, permissions: Some(metadata.permissions()) })
+            Ok(Target::Replace { path, folder, old: Some(metadata) })
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => new_file(path),
+        Err(error) if error.kind() == ErrorKind::NotFound => new_file(&behind_links(path)),
         Err(error) => Err(failed(&error)),
     }
+}
+
+/// The file that a chain of links leads to, which need not exist.
+fn behind_links(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        let Ok(to) = fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(to);
+    }
+    path
 }
 
 fn new_file(path: &Path) -> Result<Target, Diagnostic> {
@@ -140,7 +153,7 @@ fn new_file(path: &Path) -> Result<Target, Diagnostic> {
         let what = if folder.exists() { "is no folder" } else { "does not exist" };
         return Err(errors::refused(path.display(), &format!("the folder `{}` {what}", folder.display())));
     }
-    Ok(Target::Replace { path: path.to_owned(), folder, permissions: None })
+    Ok(Target::Replace { path: path.to_owned(), folder, old: None })
 }
 
 fn check_distinct(targets: &[Target]) -> Result<(), Diagnostic> {
@@ -160,14 +173,21 @@ fn check_distinct(targets: &[Target]) -> Result<(), Diagnostic> {
 /// Writes the content to a temporary in the folder; the temporary removes itself unless it is renamed.
 fn write_temporary(
     folder: &Path,
-    permissions: Option<&Permissions>,
+    old: Option<&Metadata>,
     content: Content,
-) -> std::io::Result<Result<NamedTempFile, Diagnostic>> {
-    // Made as any new file is, so that its mode is that of any new file.
-    let create = |path: &Path| OpenOptions::new().read(true).write(true).create_new(true).open(path);
+) -> std::io::Result<Result<(NamedTempFile, Watched), Diagnostic>> {
+    // Watched before it is there, so that no moment is left in which a signal leaves it. Made as any new file is, so that its mode is that of any new file.
+    let mut watched = None;
+    let create = |path: &Path| {
+        let watching = watch(path);
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        watched = Some(watching);
+        Ok(file)
+    };
     let file = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).make_in(folder, create)?;
-    if let Some(permissions) = permissions {
-        file.as_file().set_permissions(permissions.clone())?;
+    if let Some(old) = old {
+        keep_owner(file.as_file(), old);
+        file.as_file().set_permissions(old.permissions())?;
     }
     let mut out = BufWriter::with_capacity(BUFFER, file);
     if let Err(diagnostic) = content.write(&mut out)? {
@@ -175,8 +195,22 @@ fn write_temporary(
     }
     let file = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
     file.as_file().sync_all()?;
-    Ok(Ok(file))
+    let watched = watched.expect("it was watched when it was made");
+    Ok(Ok((file, watched)))
 }
+
+/// Gives a file the owner and the group of the one that it replaces, as far as the system allows it.
+#[cfg(unix)]
+fn keep_owner(file: &File, old: &Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    if file.metadata().is_ok_and(|new| (new.uid(), new.gid()) != (old.uid(), old.gid())) {
+        // Only root may give a file away; others may still keep its group.
+        let _ = fchown(file, Some(old.uid()), Some(old.gid())).or_else(|_| fchown(file, None, Some(old.gid())));
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &Metadata) {}
 
 /// A temporary that only this user can read, in a folder of the user's own.
 #[cfg(feature = "linux")]
@@ -226,10 +260,14 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("x");
         write_atomic(&[(&path, b"one")]).expect("written");
-        fs::set_permissions(&path, Permissions::from_mode(0o750)).expect("ours");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).expect("ours");
+        // Only root may give a file away.
+        let given = std::os::unix::fs::chown(&path, Some(4_321), Some(4_321)).is_ok();
         write_atomic(&[(&path, b"two")]).expect("written");
         assert_eq!(fs::read(&path).expect("there"), b"two");
         assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o750);
+        let owner = std::os::unix::fs::MetadataExt::uid(&fs::metadata(&path).expect("there"));
+        assert_eq!(owner == 4_321, given);
         assert_eq!(names(folder.path()), ["x"]);
     }
 
@@ -243,6 +281,21 @@ mod tests {
         write_atomic(&[(&link, b"two")]).expect("written");
         assert_eq!(fs::read(&path).expect("there"), b"two");
         assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_nothing_is_followed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [path, link, other] = ["x", "link", "other"].map(|name| folder.path().join(name));
+        std::os::unix::fs::symlink("x", &link).expect("linked");
+        std::os::unix::fs::symlink(&link, &other).expect("linked");
+        write_atomic(&[(&other, b"one")]).expect("written");
+        assert_eq!(fs::read(&path).expect("there"), b"one");
+        assert!([link, other].iter().all(|link| fs::symlink_metadata(link).expect("there").is_symlink()));
+        let itself = folder.path().join("itself");
+        std::os::unix::fs::symlink("itself", &itself).expect("linked");
+        assert!(write_atomic(&[(&itself, b"one")]).is_err());
     }
 
     #[cfg(unix)]

@@ -1,0 +1,13 @@
+//! What signals that end the process do first: they remove the files that are being written.
+//!
+//! A file over the limit of the process (`ulimit -f`) fails to be written, instead of ending the process. Absent: signals that are
+//! only noted, see `child`; the plain form leaves temporaries to be swept a day later.
+
+#[cfg(feature = "linux")]
+#[path = "signals/linux.rs"]
+mod system;
+#[cfg(not(feature = "linux"))]
+#[path = "signals/plain.rs"]
+mod system;
+
+pub(crate) use system::{Watched, prepare, watch};
