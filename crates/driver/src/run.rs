@@ -104,7 +104,8 @@ pub fn threads_of_environment(max: usize) -> Result<Option<usize>, String> {
 /// The limits of runs whose tensors take so many bytes at most; by default, as many as a machine of this memory can hold.
 pub fn limits(max_memory: Option<u64>) -> Limits {
     let known = Limits::default();
-    Limits { max_tensor_bytes: max_memory.unwrap_or_else(sys::default_memory_limit).min(known.max_tensor_bytes), ..known }
+    let max_live_bytes = max_memory.unwrap_or_else(sys::default_memory_limit);
+    Limits { max_tensor_bytes: max_live_bytes.min(known.max_tensor_bytes), max_live_bytes, ..known }
 }
 
 /// The result of a run.

@@ -453,7 +453,20 @@ impl Compiled {
 
     /// Allocates the memory and the threads of runs.
     pub fn session(&self) -> Result<PlanSession, Box<Diagnostic>> {
+        self.require_memory()?;
         PlanSession::new(self.program.clone(), self.threads).map_err(too_large)
+    }
+
+    /// Requires that the tensors of a run are within the limit together: those in the arena, inputs and outputs. Errors: E0803.
+    fn require_memory(&self) -> Result<(), Box<Diagnostic>> {
+        let plan = &self.program.plan;
+        let ends = plan.inputs.iter().chain(&plan.outputs).map(|&id| plan.buffers[id].bytes());
+        let bytes = ends.fold(plan.arena_bytes, u64::saturating_add);
+        if bytes <= self.limits.max_live_bytes {
+            return Ok(());
+        }
+        let trap = Trap::over_memory(bytes, self.limits.max_live_bytes);
+        Err(Box::new(Diagnostic::new(trap.code, trap.message).help(trap.help.unwrap_or_default())))
     }
 
     /// A session that runs in the workspaces it enters, with as many threads as these have.
@@ -463,6 +476,7 @@ impl Compiled {
 
     /// Like [`Compiled::session`], on a shared thread pool.
     pub fn session_on(&self, pool: Arc<Pool>) -> Result<PlanSession, Box<Diagnostic>> {
+        self.require_memory()?;
         PlanSession::on(self.program.clone(), pool).map_err(too_large)
     }
 

@@ -7,6 +7,7 @@
 pub mod follow;
 mod lower;
 mod matching;
+mod memory;
 mod shapes;
 mod value;
 
@@ -15,6 +16,7 @@ pub(crate) use value::Closure;
 pub use value::{Cell, Value};
 
 use lower::{BlockId, CodeId, Instr, InstrKind, Slot};
+use memory::Memory;
 use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_ir::types::{Solver, Ty, Types};
@@ -30,6 +32,8 @@ use std::time::Instant;
 pub struct Limits {
     /// The largest tensor, in bytes.
     pub max_tensor_bytes: u64,
+    /// The bytes of all tensors that are alive at one time.
+    pub max_live_bytes: u64,
     /// The deepest nesting of calls.
     pub max_depth: usize,
     /// The total number of function calls.
@@ -52,6 +56,7 @@ impl Default for Limits {
         let under_way = Arc::new(Mutex::new((None, Span::NONE)));
         Limits {
             max_tensor_bytes: MAX_TENSOR_BYTES,
+            max_live_bytes: u64::MAX,
             max_depth: 100_000,
             max_calls: 10_000_000,
             deadline: None,
@@ -100,6 +105,7 @@ pub struct Interp<'a> {
     program: &'a LoweredModule,
     limits: Limits,
     n_calls: u64,
+    memory: Memory,
     engine: Option<&'a dyn Engine>,
     witness: Option<&'a dyn ValueObserver>,
     /// The types for shapes that are known only at run time; made when first needed.
@@ -120,7 +126,8 @@ type Failure = Box<Diagnostic>;
 impl<'a> Interp<'a> {
     /// Prepares a run. `module` is typed and without errors, `program` its lowering.
     pub fn new(module: &'a Module, ops: &'a Table, program: &'a LoweredModule, limits: Limits) -> Self {
-        Interp { module, ops, program, limits, n_calls: 0, engine: None, witness: None, types: None }
+        let memory = Memory::new(limits.max_live_bytes);
+        Interp { module, ops, program, limits, n_calls: 0, memory, engine: None, witness: None, types: None }
     }
 
     /// As [`Interp::new`]; calls of functions are offered to an engine first.
@@ -176,6 +183,7 @@ impl<'a> Interp<'a> {
 
     fn run(&mut self, code: CodeId, captured: Vec<Value>, own: Option<&Closure>, args: Vec<Value>) -> Result<Value, Failure> {
         let program = self.program;
+        self.memory.add_all(&args);
         let mut frames = vec![self.frame(code, captured, own, args, 0)];
         loop {
             let depth = frames.len();
@@ -219,6 +227,7 @@ impl<'a> Interp<'a> {
                         EngineResult::No => self.count_call(instr.expr, depth)?,
                         EngineResult::Interpret => {}
                         EngineResult::Value(value) => {
+                            self.memory.add_all([&value]);
                             self.give(frame, instr.dst, value)?;
                             continue;
                         }
@@ -337,15 +346,18 @@ impl<'a> Interp<'a> {
             None => self.actual_out_types(expr, def, &args, attrs)?,
         };
         let cx = EvalCx { args: &args, attrs, out: &out, max_bytes: self.limits.max_tensor_bytes };
-        let sizes = out.iter().try_for_each(|ty| cx.check_size(&ty.shape, ty.dtype));
-        let outputs = sizes.and_then(|()| (def.eval)(&cx)).map_err(|trap| self.fail(expr, trap))?;
+        let sizes = out.iter().try_fold(0u64, |sum, ty| Ok(sum.saturating_add(cx.check_size(&ty.shape, ty.dtype)?)));
+        let room = sizes.and_then(|bytes| self.memory.require(bytes));
+        let outputs = room.and_then(|()| (def.eval)(&cx)).map_err(|trap| self.fail(expr, trap))?;
         if let Some(trap) = shapes::disagree(&self.module.types, expected, &outputs) {
             return Err(self.fail(expr, trap));
         }
-        Ok(match outputs {
+        let value = match outputs {
             Outputs::One(tensor) => Value::Tensor(tensor),
             Outputs::Tuple(tensors) => Value::tuple(tensors.into_iter().map(Value::Tensor).collect()),
-        })
+        };
+        self.memory.add_all([&value]);
+        Ok(value)
     }
 
     /// Runs the relation for the result's types at the actual shapes, if the program's types are incomplete or differ. Empty if

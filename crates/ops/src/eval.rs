@@ -39,6 +39,13 @@ impl Trap {
         Trap { help, ..Trap::new(codes::E0803, message) }
     }
 
+    /// E0803, for tensors that are over the limit together.
+    pub fn over_memory(bytes: u64, limit: u64) -> Trap {
+        let (bytes, most) = (thousands(bytes), thousands(limit));
+        let message = format!("the tensors of the run would take {bytes} bytes, the limit is {most}");
+        Trap { help: Some("--max-memory sets another limit"), ..Trap::new(codes::E0803, message) }
+    }
+
     /// The failure for a dtype that only types may have.
     pub(crate) fn no_tensor(dtype: DType) -> Trap {
         Trap::new(codes::E0506, format!("no tensor can hold `{dtype}`"))
@@ -102,6 +109,27 @@ pub struct EvalCx<'a> {
     pub max_bytes: u64,
 }
 
+/// An entry for each of `n` positions. Errors: E0803 for a table over a limit, or without memory.
+pub(crate) fn table<T>(n: usize, max_bytes: u64, entry: impl FnMut(usize) -> T) -> Result<Vec<T>, Trap> {
+    let mut entries = room(n, max_bytes)?;
+    entries.extend((0..n).map(entry));
+    Ok(entries)
+}
+
+/// An empty list with room for `n` entries. Errors: E0803, as [`table`].
+pub(crate) fn room<T>(n: usize, max_bytes: u64) -> Result<Vec<T>, Trap> {
+    let bytes = (n as u64).saturating_mul(size_of::<T>() as u64);
+    let mut entries = vec![];
+    if bytes > max_bytes.max(SMALL_TABLE) || entries.try_reserve_exact(n).is_err() {
+        let message = format!("a table of {} positions takes {} bytes, which is too much", thousands(n as u64), thousands(bytes));
+        return Err(Trap { help: Some("--max-memory sets another limit"), ..Trap::new(codes::E0803, message) });
+    }
+    Ok(entries)
+}
+
+/// The bytes of a table that every limit allows.
+const SMALL_TABLE: u64 = 1 << 20;
+
 impl EvalCx<'_> {
     pub(crate) fn tensor(&self, arg: usize) -> &Tensor {
         match &self.args[arg] {
@@ -117,11 +145,11 @@ impl EvalCx<'_> {
         }
     }
 
-    /// Requires a tensor to be within the limit.
-    pub fn check_size(&self, shape: &[usize], dtype: DType) -> Result<(), Trap> {
+    /// Requires a tensor to be within the limit. Returns its bytes.
+    pub fn check_size(&self, shape: &[usize], dtype: DType) -> Result<u64, Trap> {
         let dims: Option<Vec<i64>> = shape.iter().map(|&dim| i64::try_from(dim).ok()).collect();
         match dims.filter(|dims| can_be_held(dims)).and_then(|dims| checked_bytes(&dims, dtype)) {
-            Some(bytes) if bytes <= self.max_bytes => Ok(()),
+            Some(bytes) if bytes <= self.max_bytes => Ok(bytes),
             Some(bytes) => Err(Trap::over_limit(&shape, bytes, self.max_bytes)),
             None => Err(Trap::new(codes::E0803, format!("a result of shape {shape:?} is too large"))),
         }

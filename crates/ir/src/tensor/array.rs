@@ -5,9 +5,10 @@
 
 use super::size::count;
 use super::strided::Strided;
+use std::any::Any;
 use std::borrow::Cow;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// The elements of a tensor. Cloning shares them.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,10 +17,40 @@ pub struct Array<T> {
     elements: Arc<Vec<T>>,
 }
 
+/// The memory that the elements of a tensor take, which does not keep them alive.
+#[derive(Debug)]
+pub struct Storage {
+    pub bytes: u64,
+    elements: Weak<dyn Any + Send + Sync>,
+}
+
+impl Storage {
+    pub fn is_alive(&self) -> bool {
+        self.elements.strong_count() > 0
+    }
+
+    /// Identifies it among all that there are.
+    pub fn address(&self) -> usize {
+        self.elements.as_ptr().cast::<()>().addr()
+    }
+}
+
 impl<T> Array<T> {
     /// Panics if the number of elements is not the shape's product.
     pub(crate) fn new(shape: &[usize], elements: Vec<T>) -> Array<T> {
         Array { shape: shape_of(shape, elements.len()), elements: Arc::new(elements) }
+    }
+
+    /// The memory of the elements.
+    pub(crate) fn storage(&self) -> Storage
+    where
+        T: Send + Sync + 'static,
+    {
+        let elements: Arc<dyn Any + Send + Sync> = self.elements.clone();
+        Storage {
+            bytes: (self.elements.capacity() as u64).saturating_mul(size_of::<T>() as u64),
+            elements: Arc::downgrade(&elements),
+        }
     }
 
     pub fn shape(&self) -> &[usize] {

@@ -24,7 +24,7 @@ mod strided;
 pub mod text;
 
 pub use acc::{Acc, Float, Real};
-pub use array::Array;
+pub use array::{Array, Storage};
 pub use element::Element;
 pub use movement::broadcast_shape;
 pub use reduce::{Product, RowReduction, Sum};
@@ -164,6 +164,11 @@ impl Tensor {
 
     pub fn dtype(&self) -> DType {
         with_array!(self, |_array: T| T::DTYPE)
+    }
+
+    /// The memory of the elements, which clones share.
+    pub fn storage(&self) -> Storage {
+        with_array!(self, |array| array.storage())
     }
 
     pub fn shape(&self) -> &[usize] {

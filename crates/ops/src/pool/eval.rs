@@ -1,33 +1,34 @@
 //! Evaluates pools.
 
 use super::{AdaptivePool2dAttrs, AvgPool2dAttrs, GlobalPool2dAttrs, MaxPool2dAttrs};
+use crate::eval::{MAX_TENSOR_BYTES, room, table};
 use crate::prelude::*;
 use crate::window::{self, Cover};
 use relayc_ir::tensor::{Acc, Array, Element, Real};
 
 pub(super) fn max_pool(cx: &EvalCx, spatial: &str) -> EvalResult {
-    Ok(max_over(cx.tensor(0), &moves(&MaxPool2dAttrs::read(cx.attrs), cx.tensor(0), spatial)).into())
+    Ok(max_over(cx, &moves(cx, cx.tensor(0), spatial)?)?.into())
 }
 
 pub(super) fn avg_pool(cx: &EvalCx, spatial: &str) -> EvalResult {
     let include_pad = AvgPool2dAttrs::read(cx.attrs).count_include_pad;
-    Ok(mean_over(cx.tensor(0), &moves(&MaxPool2dAttrs::read(cx.attrs), cx.tensor(0), spatial), include_pad).into())
+    Ok(mean_over(cx, &moves(cx, cx.tensor(0), spatial)?, include_pad)?.into())
 }
 
 pub(super) fn global_max_pool(cx: &EvalCx) -> EvalResult {
-    Ok(max_over(cx.tensor(0), &whole_axes(cx)).into())
+    Ok(max_over(cx, &whole_axes(cx))?.into())
 }
 
 pub(super) fn global_avg_pool(cx: &EvalCx) -> EvalResult {
-    Ok(mean_over(cx.tensor(0), &whole_axes(cx), false).into())
+    Ok(mean_over(cx, &whole_axes(cx), false)?.into())
 }
 
 pub(super) fn adaptive_max_pool(cx: &EvalCx, spatial: &str) -> EvalResult {
-    Ok(max_over(cx.tensor(0), &parts(cx, spatial)).into())
+    Ok(max_over(cx, &parts(cx, spatial)?)?.into())
 }
 
 pub(super) fn adaptive_avg_pool(cx: &EvalCx, spatial: &str) -> EvalResult {
-    Ok(mean_over(cx.tensor(0), &parts(cx, spatial), false).into())
+    Ok(mean_over(cx, &parts(cx, spatial)?, false)?.into())
 }
 
 /// The positions of a window along an axis, and the elements that each covers.
@@ -37,11 +38,13 @@ pub(super) struct Move {
 }
 
 /// The positions of the window over a tensor.
-pub(super) fn moves(attrs: &MaxPool2dAttrs, data: &Tensor, spatial: &str) -> Vec<Move> {
+pub(super) fn moves(cx: &EvalCx, data: &Tensor, spatial: &str) -> Result<Vec<Move>, Trap> {
+    let attrs = MaxPool2dAttrs::read(cx.attrs);
     let windows = window::windows(&attrs.pool_size, &attrs.strides, &attrs.dilation, &attrs.padding);
     let moves = pooled_axes(&attrs.layout, spatial).into_iter().zip(windows).map(|(axis, window)| {
         let input = data.shape()[axis];
-        Move { axis, covers: (0..window.n_positions(input, attrs.ceil_mode)).map(|o| window.cover(o, input)).collect() }
+        let n = window.n_positions(input, attrs.ceil_mode);
+        Ok(Move { axis, covers: table(n, cx.max_bytes, |o| window.cover(o, input))? })
     });
     moves.collect()
 }
@@ -53,14 +56,14 @@ fn whole_axes(cx: &EvalCx) -> Vec<Move> {
 }
 
 /// As many positions as the result has, which together cover everything and may overlap.
-fn parts(cx: &EvalCx, spatial: &str) -> Vec<Move> {
+fn parts(cx: &EvalCx, spatial: &str) -> Result<Vec<Move>, Trap> {
     let axes = pooled_axes(&AdaptivePool2dAttrs::read(cx.attrs).layout, spatial);
     let along = |axis: usize| {
         let (input, n) = (cx.tensor(0).shape()[axis], cx.out_shape()[axis]);
         // In u128: the product of two sizes may be more than an usize holds.
         let at = |i: usize| i as u128 * input as u128;
         let cover = |i: usize| Cover::range((at(i) / n as u128) as usize, at(i + 1).div_ceil(n as u128) as usize);
-        Move { axis, covers: (0..n).map(cover).collect() }
+        Ok(Move { axis, covers: table(n, cx.max_bytes, cover)? })
     };
     axes.into_iter().map(along).collect()
 }
@@ -71,23 +74,24 @@ fn pooled_axes(layout: &str, letters: &str) -> Vec<usize> {
     letters.chars().filter_map(|letter| layout.axis(letter)).collect()
 }
 
-fn max_over(data: &Tensor, moves: &[Move]) -> Tensor {
-    fn max<T: Element>(array: &Array<T>, moves: &[Move], least: &Tensor, larger: impl Fn(T, T) -> T) -> Tensor {
+fn max_over(cx: &EvalCx, moves: &[Move]) -> Result<Tensor, Trap> {
+    fn max<T: Element>(array: &Array<T>, moves: &[Move], least: &Tensor, larger: impl Fn(T, T) -> T) -> Result<Tensor, Trap> {
         let least = T::unwrap(least.data()).map_or(T::from_int(0), |least| least[0]);
         let largest = |largest: Option<T>, x| Some(largest.map_or(x, |largest| larger(largest, x)));
         over_windows(array, moves, largest, &|largest, _, _| largest.unwrap_or(least))
     }
+    let data = cx.tensor(0);
     let least = Tensor::full(data.dtype(), &[1], least(data.dtype())).expect("the dtype of a tensor");
     // Accumulators hold and order the numbers of every dtype but this one.
     if let Some(array) = data.as_array::<u64>() {
         return max(array, moves, &least, Ord::max);
     }
-    let max = match (data.to_acc(), Tensor::from(least.to_acc())) {
+    let max: Tensor = match (data.to_acc(), Tensor::from(least.to_acc())) {
         (Acc::F32(array), least) => max(&array, moves, &least, Real::max),
         (Acc::F64(array), least) => max(&array, moves, &least, Real::max),
         (Acc::I64(array), least) => max(&array, moves, &least, Real::max),
-    };
-    max.cast(data.dtype()).expect("the dtype of a tensor")
+    }?;
+    Ok(max.cast(data.dtype()).expect("the dtype of a tensor"))
 }
 
 /// The least number of a dtype, which TVM pads with; minus infinity is none (`tir/op/op.cc`, `min_value`).
@@ -102,20 +106,21 @@ fn least(dtype: DType) -> f64 {
     }
 }
 
-fn mean_over(data: &Tensor, moves: &[Move], include_pad: bool) -> Tensor {
-    fn mean<T: Real>(array: &Array<T>, moves: &[Move], include_pad: bool) -> Tensor {
+fn mean_over(cx: &EvalCx, moves: &[Move], include_pad: bool) -> Result<Tensor, Trap> {
+    fn mean<T: Real>(array: &Array<T>, moves: &[Move], include_pad: bool) -> Result<Tensor, Trap> {
         let add = |sum: Option<T>, x| Some(sum.unwrap_or(T::ZERO).add(x));
         over_windows(array, moves, add, &|sum, covered, padded| match if include_pad { padded } else { covered as i64 } {
             0 => T::ZERO,
             n => sum.unwrap_or(T::ZERO).div(T::from_int(n.into())),
         })
     }
-    let mean = match data.to_acc() {
+    let data = cx.tensor(0);
+    let mean: Tensor = match data.to_acc() {
         Acc::F32(array) => mean(&array, moves, include_pad),
         Acc::F64(array) => mean(&array, moves, include_pad),
         Acc::I64(array) => mean(&array, moves, include_pad),
-    };
-    mean.cast(data.dtype()).expect("the dtype of a tensor")
+    }?;
+    Ok(mean.cast(data.dtype()).expect("the dtype of a tensor"))
 }
 
 /// One element for each position of the windows. `step` joins the elements covered, in order, and `last` makes the result of
@@ -125,7 +130,7 @@ fn over_windows<T: Element>(
     moves: &[Move],
     step: impl Fn(Option<T>, T) -> Option<T>,
     last: &dyn Fn(Option<T>, usize, i64) -> T,
-) -> Tensor {
+) -> Result<Tensor, Trap> {
     // The pooled axes last, so that each plane of them lies in one piece.
     let mut axes: Vec<usize> = (0..array.shape().len()).filter(|&axis| moves.iter().all(|m| m.axis != axis)).collect();
     let mut shape: Vec<usize> = axes.iter().map(|&axis| array.shape()[axis]).collect();
@@ -139,7 +144,7 @@ fn over_windows<T: Element>(
     let [_, height, width] = [0, 1, 2].map(|i| at(i).map_or(1, |m| array.shape()[m.axis]));
     let plane_len: usize = moves.iter().map(|m| array.shape()[m.axis]).product();
 
-    let mut out = Vec::with_capacity(shape.iter().product());
+    let mut out = room(shape.iter().product(), MAX_TENSOR_BYTES)?;
     for plane in 0..n_planes {
         let plane = &elements[plane * plane_len..][..plane_len];
         let rows = depth.iter().flat_map(|z| rows.iter().map(move |y| (z, y)));
@@ -157,7 +162,7 @@ fn over_windows<T: Element>(
     let out = Tensor::from_vec(&shape, out);
     let mut back = vec![0; axes.len()];
     axes.iter().enumerate().for_each(|(at, &axis)| back[axis] = at);
-    out.permute(&back)
+    Ok(out.permute(&back))
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! The gradients of pools: distributes each window's gradient over the elements it covers.
 
+use super::AvgPool2dAttrs;
 use super::eval::{Move, moves};
-use super::{AvgPool2dAttrs, MaxPool2dAttrs};
 use crate::prelude::*;
 use relayc_ir::tensor::{Acc, Real};
 
 pub(super) fn max_pool_grad(cx: &EvalCx) -> EvalResult {
     let (grad, data) = (cx.tensor(0), cx.tensor(1));
-    let moves = moves(&MaxPool2dAttrs::read(cx.attrs), data, "HW");
+    let moves = moves(cx, data, "HW")?;
     let out = match (grad.to_acc(), data.to_acc()) {
         (Acc::F32(grad), Acc::F32(_)) => to_largest::<f32>(&grad.into(), data, &moves),
         (Acc::F64(grad), Acc::F64(_)) => to_largest::<f64>(&grad.into(), data, &moves),
@@ -19,7 +19,7 @@ pub(super) fn max_pool_grad(cx: &EvalCx) -> EvalResult {
 pub(super) fn avg_pool_grad(cx: &EvalCx) -> EvalResult {
     let (grad, data) = (cx.tensor(0), cx.tensor(1));
     let include_pad = AvgPool2dAttrs::read(cx.attrs).count_include_pad;
-    let moves = moves(&MaxPool2dAttrs::read(cx.attrs), data, "HW");
+    let moves = moves(cx, data, "HW")?;
     let out = match grad.to_acc() {
         Acc::F32(_) => to_all::<f32>(grad, data.shape(), &moves, include_pad),
         Acc::F64(_) => to_all::<f64>(grad, data.shape(), &moves, include_pad),

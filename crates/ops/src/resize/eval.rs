@@ -1,6 +1,7 @@
 //! Evaluates resizing: computes the coordinates of each axis, then interpolates.
 
 use super::{BOX, CropAndResizeAttrs, RESIZE2D, Resize, Sampling};
+use crate::eval::{MAX_TENSOR_BYTES, table};
 use crate::interpolation::{self, Point, Taps};
 use crate::prelude::*;
 use relayc_ir::tensor::{Acc, Float};
@@ -51,10 +52,11 @@ pub(super) fn dyn_resize2d_fixed(known: &KnownFacts) -> Option<Fixed> {
 
 /// Resizes data `(N, C, …)` along the axes behind `C`.
 pub(crate) fn resized(data: &Tensor, size: &[usize], roi: &[f64], sampling: &Sampling, dtype: DType) -> Result<Tensor, Trap> {
-    fn view<T: Float>(data: &Tensor, size: &[usize], roi: &[f64], sampling: &Sampling) -> View<T> {
+    fn view<T: Float>(data: &Tensor, size: &[usize], roi: &[f64], sampling: &Sampling) -> Result<View<T>, Trap> {
         let (n, planes) = (size.len(), &data.shape()[2..]);
         let axis = |i: usize| sampling.axis(planes[i], size[i], (roi[i], roi[i + n]));
-        View { first_plane: 0, n_planes: data.shape()[0] * data.shape()[1], axes: (0..n).map(axis).collect() }
+        let axes = (0..n).map(axis).collect::<Result<_, Trap>>()?;
+        Ok(View { first_plane: 0, n_planes: data.shape()[0] * data.shape()[1], axes })
     }
     let shape = [&data.shape()[..2], size].concat();
     if shape.contains(&0) {
@@ -62,8 +64,8 @@ pub(crate) fn resized(data: &Tensor, size: &[usize], roi: &[f64], sampling: &Sam
     }
     let (is_nearest, fill) = (sampling.method == "nearest_neighbor", sampling.extrapolation);
     match data.to_acc() {
-        Acc::F32(_) => sampled::<f32>(data, &shape, &[view(data, size, roi, sampling)], is_nearest, fill, dtype),
-        Acc::F64(_) | Acc::I64(_) => sampled::<f64>(data, &shape, &[view(data, size, roi, sampling)], is_nearest, fill, dtype),
+        Acc::F32(_) => sampled::<f32>(data, &shape, &[view(data, size, roi, sampling)?], is_nearest, fill, dtype),
+        Acc::F64(_) | Acc::I64(_) => sampled::<f64>(data, &shape, &[view(data, size, roi, sampling)?], is_nearest, fill, dtype),
     }
 }
 
@@ -115,11 +117,11 @@ fn point<T: Float>(axes: &[Vec<Option<Taps<T>>>], mut i: usize) -> Option<Point<
 
 impl Sampling {
     /// The interpolation points of each position of an axis that is resized from `from` elements to `to`.
-    pub(super) fn axis<T: Float>(&self, from: usize, to: usize, roi: (f64, f64)) -> Vec<Option<Taps<T>>> {
+    pub(super) fn axis<T: Float>(&self, from: usize, to: usize, roi: (f64, f64)) -> Result<Vec<Option<Taps<T>>>, Trap> {
         let whole = self.whole_ratios && self.mode == "asymmetric" && self.method == "nearest_neighbor";
         match whole.then(|| whole_ratio(from, to)).flatten() {
-            Some(ratio) => (0..to).map(|x| Some(interpolation::clamped(&[((x / ratio) as i64, T::ONE)], from))).collect(),
-            None => (0..to).map(|x| self.taps(self.coordinate(x, from, to, roi), from)).collect(),
+            Some(ratio) => table(to, MAX_TENSOR_BYTES, |x| Some(interpolation::clamped(&[((x / ratio) as i64, T::ONE)], from))),
+            None => table(to, MAX_TENSOR_BYTES, |x| self.taps(self.coordinate(x, from, to, roi), from)),
         }
     }
 
@@ -189,14 +191,19 @@ fn normal<T: Float>(mut taps: Taps<T>) -> Taps<T> {
 }
 
 pub(super) fn crop_and_resize_eval(cx: &EvalCx) -> EvalResult {
-    fn views<T: Float>(data: &Tensor, boxes: &Tensor, images: &[usize], size: [usize; 2], crop: &Sampling) -> Vec<View<T>> {
+    fn views<T: Float>(
+        data: &Tensor,
+        boxes: &Tensor,
+        images: &[usize],
+        size: [usize; 2],
+        crop: &Sampling,
+    ) -> Result<Vec<View<T>>, Trap> {
         let corners = boxes.to_f64s();
         let (channels, planes) = (data.shape()[1], &data.shape()[2..]);
         let axis = |b: usize, i: usize| crop.axis(planes[i], size[i], (corners[4 * b + i], corners[4 * b + i + 2]));
-        let view = |(b, image): (usize, &usize)| View {
-            first_plane: image * channels,
-            n_planes: channels,
-            axes: [axis(b, 0), axis(b, 1)].into_iter().collect(),
+        let view = |(b, image): (usize, &usize)| {
+            let axes = [axis(b, 0)?, axis(b, 1)?].into_iter().collect();
+            Ok(View { first_plane: image * channels, n_planes: channels, axes })
         };
         images.iter().enumerate().map(view).collect()
     }
@@ -224,9 +231,9 @@ pub(super) fn crop_and_resize_eval(cx: &EvalCx) -> EvalResult {
     let (boxes, size) = (cx.tensor(1), [size[0], size[1]]);
     let shape = [images.len(), data.shape()[1], size[0], size[1]];
     let out = match data.to_acc() {
-        Acc::F32(_) => sampled::<f32>(&data, &shape, &views(&data, boxes, &images, size, &crop), is_nearest, fill, dtype),
+        Acc::F32(_) => sampled::<f32>(&data, &shape, &views(&data, boxes, &images, size, &crop)?, is_nearest, fill, dtype),
         Acc::F64(_) | Acc::I64(_) => {
-            sampled::<f64>(&data, &shape, &views(&data, boxes, &images, size, &crop), is_nearest, fill, dtype)
+            sampled::<f64>(&data, &shape, &views(&data, boxes, &images, size, &crop)?, is_nearest, fill, dtype)
         }
     };
     Ok(layout.pack("NCHW", &out?).into())

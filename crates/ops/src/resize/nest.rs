@@ -31,9 +31,9 @@ pub(crate) fn sampled(call: &Call, layout: &str, spatial: &str, roi: &[f64], sam
             let only = |taps: &[(usize, f64)]| taps.first().map(|tap| tap.0);
             let table = match data.dtype {
                 DType::F32 => {
-                    sampling.axis::<f32>(from, to, part(i)?).iter().map(|taps| Some(taps.as_ref()?.first()?.0)).collect()
+                    sampling.axis::<f32>(from, to, part(i)?).ok()?.iter().map(|taps| Some(taps.as_ref()?.first()?.0)).collect()
                 }
-                _ => sampling.axis::<f64>(from, to, part(i)?).iter().map(|taps| only(taps.as_deref()?)).collect(),
+                _ => sampling.axis::<f64>(from, to, part(i)?).ok()?.iter().map(|taps| only(taps.as_deref()?)).collect(),
             };
             tables[axis] = AxisOrigin::Table(table);
         }
@@ -48,7 +48,7 @@ pub(crate) fn sampled(call: &Call, layout: &str, spatial: &str, roi: &[f64], sam
     let (mut body, mut inside) = (Body::new(), None);
     for (i, &axis) in axes.iter().enumerate() {
         let (from, to) = lengths(axis);
-        let taps = sampling.axis::<f32>(from, to, part(i)?);
+        let taps = sampling.axis::<f32>(from, to, part(i)?).ok()?;
         if taps.contains(&None) {
             let shown = Read::table(Table::bools(taps.iter().map(Option::is_some)), AxisMap::of(axis));
             let shown = read(&mut weighing.template, &mut body, shown);
