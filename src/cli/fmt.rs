@@ -3,11 +3,13 @@
 use super::projects::Projects;
 use super::{Console, Format, exit, expanded};
 use relayc_base::diag::Diagnostic;
+use relayc_base::text::escape_control;
 use relayc_base::{Sources, diff};
 use relayc_driver as driver;
 use relayc_syntax::fmt::Style;
 use relayc_sys as sys;
 use serde_json::json;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Format programs in place, in one layout; everything the author wrote is kept, comments too.
@@ -63,7 +65,10 @@ fn file(console: &Console, args: &Args, path: &Path, style: Style, sources: &mut
     let failed = |diagnostic| vec![diagnostic];
     let only_looks = args.check || args.diff;
     if args.diff && changed {
-        sys::stdout(&diff::unified((&source.name, &source.text), (&source.name, &formatted))).map_err(failed)?;
+        let diff = diff::unified((&source.name, &source.text), (&source.name, &formatted));
+        // Elsewhere it is read by `patch`.
+        let diff = if std::io::stdout().is_terminal() { escape_control(&diff) } else { diff.as_str().into() };
+        sys::stdout(&diff).map_err(failed)?;
     }
     if !only_looks && path == Path::new("-") {
         sys::stdout(&formatted).map_err(failed)?;
@@ -87,8 +92,8 @@ fn say(console: &Console, name: &str, changed: bool, what: &str) {
         let line = json!({ "schema": "relayc.fmt/1", "reason": "file", "file": name, "changed": changed });
         console.words(&format!("{line}\n"));
     } else if changed && !console.quiet {
-        console.words(&format!("{name}: {what}\n"));
+        console.words(&format!("{}: {what}\n", escape_control(name)));
     } else if console.verbose {
-        console.words(&format!("{name}: unchanged\n"));
+        console.words(&format!("{}: unchanged\n", escape_control(name)));
     }
 }

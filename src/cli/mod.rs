@@ -47,7 +47,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use relayc_base::Sources;
 use relayc_base::diag::render::{self, Format};
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_base::text::join_words;
+use relayc_base::text::{escape_control, join_words};
 use relayc_driver::bind::Requests;
 use relayc_driver::optimise::Step;
 use relayc_driver::tensors::Format as TensorFormat;
@@ -351,7 +351,8 @@ impl Console {
 
     /// Reports wrong usage; returns the exit code.
     pub(crate) fn usage(&self, wrong: impl std::fmt::Display) -> u8 {
-        self.words(&format!("error: {wrong}\n"));
+        // It may quote the command line.
+        self.words(&format!("error: {}\n", escape_control(&wrong.to_string())));
         exit::USAGE
     }
 

@@ -7,7 +7,7 @@ use super::projects::Projects;
 use super::{Console, exit};
 use rayon::prelude::*;
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_base::text::count;
+use relayc_base::text::{count, escape_control};
 use relayc_driver as driver;
 use relayc_sys as sys;
 use relayc_testing::{self as testing, Golden, Options, Passed};
@@ -106,12 +106,12 @@ fn as_text(results: &[(&Golden, Result<Passed, String>)], console: &Console) -> 
             Err(_) => "FAILED".to_owned(),
         };
         if !console.quiet || result.is_err() {
-            let _ = writeln!(out, "{:width$}  {}", test.name, words.trim_end());
+            let _ = writeln!(out, "{:width$}  {}", escape_control(&test.name), words.trim_end());
         }
     }
     for (test, result) in results {
         if let Err(why) = result {
-            let _ = write!(out, "\n---- {} ----\n{}\n", test.name, why.trim_end());
+            let _ = write!(out, "\n---- {} ----\n{}\n", escape_control(&test.name), escape_control(why.trim_end()));
         }
     }
     let n_failed = results.iter().filter(|(_, result)| result.is_err()).count();

@@ -4,6 +4,7 @@
 //! from 0 to 1, with sum 1 within a thousandth), a score is its own probability. Otherwise the probability is the softmax.
 
 use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::text::escape_control;
 use relayc_ir::tensor::Tensor;
 use relayc_sys as sys;
 use relayc_weights::errors::unsound;
@@ -85,7 +86,7 @@ pub fn table(rows: &[Row]) -> String {
         out.push_str(&line);
         if let Some(label) = &row.label {
             out.push_str("  ");
-            out.push_str(label);
+            out.push_str(&escape_control(label).replace('\t', " "));
         }
         out.push('\n');
     }
@@ -126,6 +127,14 @@ mod tests {
         assert_eq!(top("out", &scores, 1, Some(&labels[..1])).expect_err("one label").code, codes::E0705);
         assert!(top("out", &Tensor::scalar(1f32), 1, None).is_err());
         assert!(top("out", &Tensor::from_vec(&[2, 0], Vec::<f32>::new()), 1, None).is_err());
+    }
+
+    #[test]
+    fn labels_cannot_control_a_terminal() {
+        let scores = Tensor::from_vec(&[1, 1], vec![1.0f32]);
+        let labels = ["\u{1b}[31mred\u{202e}\t\u{7}".to_owned()];
+        let shown = table(&top("out", &scores, 1, Some(&labels)).expect("a class"));
+        assert!(shown.ends_with("  \\u{1b}[31mred\\u{202e} \\u{7}\n"), "{shown}");
     }
 
     #[test]
