@@ -2,6 +2,7 @@
 
 use super::{Console, Inputs, Reading, exit, weight_files};
 use clap::ValueEnum;
+use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::count;
 use relayc_driver::optimise::MAX_LEVEL;
@@ -63,6 +64,10 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     if args.to != Target::Onnx && args.verify {
         return Err(console.usage("`--verify` is for `--to onnx`: a graph does not contain its functions"));
     }
+    let read: Vec<&Path> = args.params.iter().chain([&args.file]).map(PathBuf::as_path).collect();
+    let written: Vec<&Path> = args.params_out.iter().chain([&args.output]).map(PathBuf::as_path).collect();
+    let said = |wrong| console.files(&[wrong], &Sources::new());
+    sys::replaces_none(&written, &read, "the model is made from").map_err(said)?;
     let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &args.set))?;
     console.inputs(&program, &args.entry, &args.params, &args.inputs)?;
     let written = match args.to {

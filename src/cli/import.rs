@@ -54,7 +54,10 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let mut files: Vec<(&Path, &[u8])> = vec![];
     files.extend(args.output.as_deref().map(|path| (path, imported.text.as_bytes())));
     files.extend(args.params.as_deref().zip(imported.weights.as_deref()));
-    let written = sys::write_atomic(&files).and_then(|()| match args.output {
+    let read: Vec<&Path> = args.weights.iter().chain([&args.model]).map(PathBuf::as_path).collect();
+    let to: Vec<&Path> = files.iter().map(|(path, _)| *path).collect();
+    let free = sys::replaces_none(&to, &read, "the program is made from");
+    let written = free.and_then(|()| sys::write_atomic(&files)).and_then(|()| match args.output {
         Some(_) => Ok(()),
         None => sys::stdout(&imported.text),
     });

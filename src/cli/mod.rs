@@ -48,7 +48,7 @@ use relayc_base::Sources;
 use relayc_base::diag::render::{self, Format};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{escape_control, join_words};
-use relayc_driver::bind::Requests;
+use relayc_driver::bind::{self, Requests};
 use relayc_driver::optimise::Step;
 use relayc_driver::tensors::Format as TensorFormat;
 use relayc_driver::{self as driver, Dialect, Phase, Program, ReadOptions};
@@ -120,6 +120,13 @@ pub(crate) struct Values {
 }
 
 impl Values {
+    /// The files that a run reads: the program, and those that its values come from.
+    fn files<'a>(&'a self, program: &'a Path) -> Vec<&'a Path> {
+        let Values { params, input, inputs, .. } = self;
+        let named = input.iter().filter_map(|text| bind::file_of(text));
+        params.iter().chain(inputs).map(PathBuf::as_path).chain([program]).chain(named).collect()
+    }
+
     fn requests(&self) -> Requests {
         Requests {
             params: self.params.clone(),

@@ -8,7 +8,7 @@ use relayc_base::text::count;
 use relayc_driver::outputs::Tolerance;
 use relayc_driver::{self as driver, Phase, ReadOptions, compare, params, tensors};
 use relayc_sys::{self as sys, Content};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 #[command(about = format!("List, read, convert and compare weight files ({}), or make them part of a program", named_tensors()))]
@@ -163,6 +163,7 @@ fn get(args: &Get) -> Result<u8, Diagnostic> {
 }
 
 fn convert(console: &Console, args: &Convert) -> Result<u8, Diagnostic> {
+    sys::replaces_none(&[&args.output], &[&args.from], "the tensors are read from")?;
     let n = params::convert(&args.from, &args.output)?;
     if console.verbose {
         console.words(&format!("{}\n", count(n, "tensor")));
@@ -179,6 +180,9 @@ fn diff(args: &Diff) -> Result<u8, Diagnostic> {
 fn bind(console: &Console, args: &Bind) -> Result<u8, u8> {
     let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &[]))?;
     let bound = params::bind(&mut program, &args.entry, &args.params).map_err(|wrong| console.files(&wrong, &program.sources))?;
+    let read: Vec<&Path> = args.params.iter().chain([&args.file]).map(PathBuf::as_path).collect();
+    let to: Vec<&Path> = args.output.as_deref().into_iter().collect();
+    sys::replaces_none(&to, &read, "the program is read from").map_err(|wrong| said(console, &[wrong]))?;
     let written = match &args.output {
         Some(path) => sys::write_atomic(&[(path, bound.text.as_bytes())]),
         None => sys::stdout(&bound.text),
@@ -196,7 +200,9 @@ fn unbind(console: &Console, args: &Unbind) -> Result<u8, u8> {
     let content = tensors::making_of(&args.params, tensors::params::FORMAT, &unbound.weights);
     let mut files = vec![(args.params.as_path(), content)];
     files.extend(args.output.as_deref().map(|path| (path, Content::Bytes(unbound.text.as_bytes()))));
-    sys::write_all(files).map_err(|wrong| said(console, &[wrong]))?;
+    let to: Vec<&Path> = files.iter().map(|(path, _)| *path).collect();
+    let free = sys::replaces_none(&to, &[&args.file], "the program is read from");
+    free.and_then(|()| sys::write_all(files)).map_err(|wrong| said(console, &[wrong]))?;
     if args.output.is_none() {
         sys::stdout(&unbound.text).map_err(|wrong| said(console, &[wrong]))?;
     }

@@ -82,7 +82,8 @@ fn reduced(console: &Console, args: &Args, mut program: Program) -> Result<u8, V
             return Ok(console.usage(words));
         }
         let written: Vec<&Path> = [output].into_iter().chain(&values).map(PathBuf::as_path).collect();
-        sys::replaces_none(&written, &read(args), "the smallest program is made from").map_err(|error| vec![error])?;
+        sys::replaces_none(&written, &args.values.files(&args.file), "the smallest program is made from")
+            .map_err(|error| vec![error])?;
     }
     let mut test = Command::new(console, args).map_err(|error| vec![error])?;
     sys::note_interrupts();
@@ -105,13 +106,6 @@ fn values(args: &Args, program: &mut Program, takes_inputs: bool) -> Result<Opti
     let bound = bind::bind(&entry.slots, &program.module.types, &requests)?;
     let named = entry.slots.iter().zip(&bound).flat_map(|(slot, value)| bind::leaves::flatten(&slot.name, value));
     Ok(Some(named.collect()))
-}
-
-/// The input files.
-fn read(args: &Args) -> Vec<&Path> {
-    let Values { params, input, inputs, .. } = &args.values;
-    let files = input.iter().filter_map(|text| bind::file_of(text));
-    [&args.file].into_iter().chain(params).chain(inputs).map(PathBuf::as_path).chain(files).collect()
 }
 
 fn finish(console: &Console, args: &Args, test: &Command, outcome: &Outcome) -> Result<(), Diagnostic> {

@@ -303,6 +303,14 @@ fn output_requests(args: &Args) -> OutputRequests {
     OutputRequests { files: args.output.clone(), all: args.outputs.clone() }
 }
 
+/// Requires that no output goes to a file that the run reads.
+fn replaces_nothing(args: &Args) -> Result<(), Failed> {
+    let named = args.output.iter().filter_map(|text| bind::file_of(text));
+    let written = named.chain(args.outputs.as_deref()).chain(args.save_steps.as_deref());
+    let read = args.program.values.files(&args.program.file);
+    sys::replaces_none(&written.collect::<Vec<_>>(), &read, "the run reads").map_err(|wrong| Failed::before(vec![wrong]))
+}
+
 fn execute(
     console: &Console,
     args: &Args,
@@ -312,6 +320,7 @@ fn execute(
     call: Call,
 ) -> Result<Option<Prepared>, Failed> {
     let Call { bound, externals } = call;
+    replaces_nothing(args)?;
     let labels = args.labels.as_deref().map(top::read_labels).transpose()?;
     let ready = Instant::now();
     let limits = limits(args, ready);

@@ -9,7 +9,7 @@ use relayc_driver::optimise;
 use relayc_driver::viz::{self, Form, Graph, Memory, Part};
 use relayc_driver::{self as driver, Phase, Program};
 use relayc_sys as sys;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Draw a program.
@@ -95,6 +95,10 @@ fn drawn(console: &Console, args: &Args) -> Result<u8, u8> {
     if program.has_errors() {
         return Err(exit::of(&program.diagnostics));
     }
+    let read = given.values.files(&given.file);
+    let written: Vec<&Path> = args.output.as_deref().into_iter().collect();
+    let said = |diagnostic: Diagnostic| console.files(&[diagnostic], &program.sources);
+    sys::replaces_none(&written, &read, "the drawing is made from").map_err(said)?;
     let part = Part {
         function: args.function.as_deref().map(|name| name.trim_start_matches('@').to_owned()),
         around: args.around.clone(),
@@ -102,7 +106,6 @@ fn drawn(console: &Console, args: &Args) -> Result<u8, u8> {
         weights: args.weights,
         unfolded: args.no_fold,
     };
-    let said = |diagnostic: Diagnostic| console.files(&[diagnostic], &program.sources);
     let mut graph = match &passes {
         Some(passes) => viz::changes(&program, passes, &part),
         None => viz::graph(&program, &part),
