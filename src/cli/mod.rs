@@ -45,6 +45,7 @@ mod watch;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use relayc_base::Sources;
+use relayc_base::contain::is_contained;
 use relayc_base::diag::render::{self, Format};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{escape_control, join_words};
@@ -486,6 +487,9 @@ fn no_artifacts(file: &std::path::Path) -> Diagnostic {
 }
 
 fn report_bug(info: &std::panic::PanicHookInfo<'_>) {
+    if is_contained() {
+        return;
+    }
     let place = info.location().map_or(String::new(), |at| format!(" at {}:{}", at.file(), at.line()));
     let what = info.payload_as_str().unwrap_or("no message");
     let diagnostic = Diagnostic::new(codes::E0901, format!("relayc panicked{place}: {what}"))

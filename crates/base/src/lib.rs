@@ -2,6 +2,7 @@
 //!
 //! Promises to use no other crate of relayc. Absent: anything that knows Relay.
 
+pub mod contain;
 pub mod diag;
 pub mod diff;
 pub mod float;

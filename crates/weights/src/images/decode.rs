@@ -2,6 +2,7 @@
 
 use super::{Image, MAX_SIDE, MAX_WORK, errors, is_picture};
 use png::{BitDepth, ColorType, Transformations};
+use relayc_base::contain::contained;
 use relayc_base::diag::{Diagnostic, codes};
 use std::fmt::Display;
 use std::io::Cursor;
@@ -16,7 +17,9 @@ pub(super) fn decode(name: &str, bytes: &[u8]) -> Result<Image, Diagnostic> {
     if !is_picture(bytes) {
         return Err(errors::malformed(name, 0, "neither a PNG nor a JPEG picture"));
     }
-    if bytes.starts_with(b"\x89PNG") { decode_png(name, bytes) } else { decode_jpeg(name, bytes) }
+    let decode = || if bytes.starts_with(b"\x89PNG") { decode_png(name, bytes) } else { decode_jpeg(name, bytes) };
+    // The decoders are the work of others, and files are hostile.
+    contained(decode).unwrap_or_else(|| Err(errors::unsound(name, "the decoder gave up")))
 }
 
 fn decode_png(name: &str, bytes: &[u8]) -> Result<Image, Diagnostic> {
@@ -67,6 +70,11 @@ fn decode_jpeg(name: &str, bytes: &[u8]) -> Result<Image, Diagnostic> {
     // occurs: a zero follows each byte `ff` of a scan.
     let last = |marker: [u8; 2]| bytes.windows(2).rposition(|pair| pair == marker);
     if last([0xff, 0xd9]) < last([0xff, 0xda]) {
+        return Err(errors::unsound(name, "unexpected end of file"));
+    }
+    // A block of 8 by 8 pixels takes a bit at least: fewer bytes cannot hold the picture, and the decoder would make one up.
+    let n_blocks = width.div_ceil(8).saturating_mul(height.div_ceil(8));
+    if n_blocks > bytes.len().saturating_mul(8) {
         return Err(errors::unsound(name, "unexpected end of file"));
     }
     let grey = decoder.input_colorspace() == Some(ColorSpace::Luma);

@@ -151,6 +151,21 @@ fn a_broken_file_is_refused() {
         let read = read("p.jpg", &JPEG[..cut], Preset::Unit, &dims(&[3, 7, 9]), DType::F32);
         assert!(read.is_err_and(|error| error.code == codes::E0703 && !error.message.ends_with('\n')), "cut at {cut}");
     }
+    // A picture of 16,384 by 16,384 pixels in the bytes of one of 9 by 7.
+    let mut large = JPEG.to_vec();
+    let frame = large.windows(2).position(|pair| matches!(pair, [0xff, 0xc0..=0xc2])).expect("a frame");
+    large[frame + 5..frame + 9].copy_from_slice(&[0x40, 0, 0x40, 0]);
+    refused(read("p.jpg", &large, Preset::Unit, &dims(&[3, 7, 9]), DType::F32), codes::E0703, "unexpected end");
+    // A palette of no whole number of colours, at which the decoder panics.
+    let mut palette = encode(1, 1, png::ColorType::Indexed, png::BitDepth::Eight, &[1]);
+    let name = palette.windows(4).position(|name| name == b"PLTE").expect("a palette");
+    let len = usize::from(palette[name - 1]);
+    palette.remove(name + 4);
+    palette[name - 1] -= 1;
+    let mut crc = flate2::Crc::new();
+    crc.update(&palette[name..name + 3 + len]);
+    palette[name + 3 + len..name + 7 + len].copy_from_slice(&crc.sum().to_be_bytes());
+    refused(read("p.png", &palette, Preset::Unit, &dims(&[3, 1, 1]), DType::F32), codes::E0703, "the decoder gave up");
     refused(read("p.png", b"GIF89a", Preset::Unit, &dims(&[3, 2, 4]), DType::F32), codes::E0703, "neither a PNG");
 }
 
