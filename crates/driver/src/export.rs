@@ -5,9 +5,10 @@ use super::compare::programs::Side;
 use super::compare::values::{self, Allowed, Runs};
 use super::optimise::{self, PassPlan, Target};
 use super::run::Limits;
+use super::show::bound_name;
 use super::{Phase, Program, bind, check_text, emit, import, run};
+use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_base::{Sources, Span};
 use relayc_exchange::graph_json::{self, Graph};
 use relayc_exchange::onnx::{self, Export, Model};
 use relayc_weights::params as params_file;
@@ -116,19 +117,10 @@ pub fn grouped(program: &mut Program, entry: &str, params: &[PathBuf], level: u8
     graph_json::of_function(module, module.globals[global].func).map_err(one)
 }
 
-/// The graph variable bound to the expression at a place: `%3` of `%3 = …`.
-pub(crate) fn bound_name(sources: &Sources, span: Span) -> Option<String> {
-    let before = sources.slice(Span { start: 0, end: span.start, ..span });
-    let before = before.trim_end().strip_suffix('=')?.trim_end();
-    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-    let at = before.rfind(|c| !is_part(c))?;
-    let name = &before[at..];
-    (name.starts_with('%') && name.len() > 1).then(|| name.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use relayc_base::Sources;
 
     #[test]
     fn a_model_that_computes_something_else_is_refused() {

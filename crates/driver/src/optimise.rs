@@ -2,9 +2,8 @@
 
 use super::bind::{self, Bound, Requests, Slot};
 use super::compare::values::{Allowed, Answer, agree};
-use super::export::bound_name;
 use super::run::{self, Entry, Limits};
-use super::show::{self, Options};
+use super::show::{self, Options, bound_name};
 use super::tensors;
 use super::timings::Stopwatch;
 use super::{Phase, Program};

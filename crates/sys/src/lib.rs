@@ -6,21 +6,20 @@
 //! `/proc` are written directly. Absent: what the bytes mean.
 //!
 //! There are two forms. With the feature `linux`, which machine code brings, processes, folders and memory are in the hands of
-//! the Linux system; without it everything is the standard library's, for any system. `child`, `confined`, `cursor` and `memory` have a
-//! file for each form, and say what the plain one cannot promise. `private` is for compiled programs alone.
+//! the Linux system; without it everything is the standard library's, for any system. `child`, `confined`, `cursor`, `memory` and
+//! `output` have a file for each form, and say what the plain one cannot promise. `private` is for compiled programs alone.
 
 #![allow(unsafe_code, reason = "the bytes of numbers are seen through pointers, and the allocator is told how to behave")]
 
 mod bytes;
 mod child;
-mod closed;
 mod confined;
 mod cursor;
 mod errors;
 mod memory;
+mod output;
 mod private;
 mod signals;
-mod terminal;
 mod write;
 
 pub use bytes::{Number, bytes_of, bytes_of_mut};
@@ -30,9 +29,9 @@ use cursor::Cursor;
 #[cfg(feature = "linux")]
 pub use memory::LargePages;
 pub use memory::{cores, default_memory_limit, give_back_code, give_back_free_memory, give_back_pages, own_process, peak_memory};
+pub use output::terminal_width;
 #[cfg(feature = "linux")]
 pub use private::{Identity, PrivateFolder};
-pub use terminal::terminal_width;
 pub use write::{Content, replaces_none, write_all, write_atomic};
 
 use relayc_base::diag::{Code, Diagnostic, codes};
@@ -158,7 +157,7 @@ pub fn stdout_bytes(bytes: &[u8]) -> Result<(), Diagnostic> {
 /// As [`stdout`], for a library that writes there itself.
 pub fn stdout_with(write: impl FnOnce() -> std::io::Result<()>) -> Result<(), Diagnostic> {
     signals::prepare();
-    if closed::stdout_was_closed() {
+    if output::stdout_was_closed() {
         return Err(errors::refused("standard output", "it is closed"));
     }
     let written = unless_broken_pipe(write().and_then(|()| std::io::stdout().flush()));
