@@ -176,7 +176,8 @@ fn write_temporary(
     old: Option<&Metadata>,
     content: Content,
 ) -> std::io::Result<Result<(NamedTempFile, Watched), Diagnostic>> {
-    // Watched before it is there, so that no moment is left in which a signal leaves it. Made as any new file is, so that its mode is that of any new file.
+    // Watched before it is there, so that no moment is left in which a signal leaves it. Made as any new file is, so that its mode is
+    // that of any new file.
     let mut watched = None;
     let create = |path: &Path| {
         let watching = watch(path);
