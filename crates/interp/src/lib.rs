@@ -371,7 +371,7 @@ impl<'a> Interp<'a> {
     ) -> Result<Vec<OutTy>, Failure> {
         let module = self.module;
         let types = self.types.get_or_insert_with(|| Types::with_symbols(module.types.symbols.clone()));
-        let mut solver = Solver::new();
+        let mut solver = Solver::default();
         let arg_tys: Vec<Ty> = shapes::actual_types(module, expr, args, types);
         let out = solver.fresh(types);
         let mut cx = RelCx::new(types, &mut solver, attrs, &arg_tys, out);

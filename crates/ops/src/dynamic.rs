@@ -46,7 +46,7 @@ fn as_static(cx: &EvalCx, fixed: fn(&KnownFacts) -> Option<Fixed>, rank: usize) 
     });
     let known = KnownFacts { attrs: cx.attrs, values: values.collect(), shapes: vec![] };
     let Some(Fixed::Call { def, kept, attrs }) = fixed(&known) else { unreachable!("all operands are known") };
-    let (mut types, mut solver) = (Types::new(), Solver::new());
+    let (mut types, mut solver) = (Types::new(), Solver::default());
     let args: Vec<ArgValue> = kept.iter().map(|&at| cx.args[at].clone()).collect();
     let tys: Vec<Ty> = args.iter().map(|arg| arg.ty(&mut types)).collect();
     let out = solver.fresh(&mut types);

@@ -48,7 +48,7 @@ fn operand_ty(types: &mut Types, operand: &Operand) -> Ty {
 
 /// The result's type, after one run of the relation.
 fn infer(name: &str, operands: &[Operand], attrs: Attrs) -> Result<(Types, Ty), Box<Fault>> {
-    let (mut types, mut solver) = (Types::new(), Solver::new());
+    let (mut types, mut solver) = (Types::new(), Solver::default());
     let args: Vec<Ty> = operands.iter().map(|operand| operand_ty(&mut types, operand)).collect();
     match trial(name, attrs).relate(&mut types, &mut solver, &args) {
         Ok(out) => Ok((types, out)),

@@ -50,7 +50,7 @@ impl Trial {
 
     /// Runs the relation on operands written `(1, ?, 3i64) float32`, or `_` for an unknown type.
     pub(crate) fn infer(&self, args: &[&str]) -> Result<Inferred, Stop> {
-        let (mut types, mut solver) = (Types::new(), Solver::new());
+        let (mut types, mut solver) = (Types::new(), Solver::default());
         let args: Vec<Ty> = args.iter().map(|arg| read_type(&mut types, &mut solver, arg)).collect();
         let out = solver.fresh(&mut types);
         let mut cx = RelCx::new(&mut types, &mut solver, &self.attrs, &args, out);
@@ -84,7 +84,7 @@ impl Trial {
 
     /// As [`Trial::eval`], for operands that may be tuples.
     pub(crate) fn eval_values(&self, args: &[ArgValue]) -> Result<Vec<Tensor>, Trap> {
-        let (mut types, mut solver) = (Types::new(), Solver::new());
+        let (mut types, mut solver) = (Types::new(), Solver::default());
         let tys: Vec<Ty> = args.iter().map(|arg| arg.ty(&mut types)).collect();
         let out = self.relate(&mut types, &mut solver, &tys).expect("the relation holds");
         let fields = types.as_tuple(out).map_or(vec![out], <[Ty]>::to_vec);

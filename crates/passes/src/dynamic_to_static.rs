@@ -215,7 +215,7 @@ impl Walk<'_> {
     /// The result's type from those of the operands, which may be more exact than inference knew.
     fn relate(&mut self, expr: ExprId, def: &OpDef, args: &[ExprId], attrs: &[relayc_ir::AttrValue]) {
         let args: Vec<Ty> = args.iter().map(|&arg| self.ty(arg)).collect();
-        let mut solver = Solver::new();
+        let mut solver = Solver::default();
         let out = solver.fresh(&mut self.module.types);
         if (def.rel)(&mut RelCx::new(&mut self.module.types, &mut solver, attrs, &args, out)).is_ok() {
             let out = solver.resolve(&mut self.module.types, out);

@@ -20,7 +20,7 @@ enum Target {
     /// A device or a pipe is written directly: it cannot be renamed over.
     Direct,
     /// A file in an existing folder, with what is known of the file if it exists.
-    Replace { path: PathBuf, folder: PathBuf, old: Option<Metadata> },
+    Replace { path: PathBuf, folder: PathBuf, old: Option<Box<Metadata>> },
 }
 
 /// The content of a file.
@@ -73,7 +73,7 @@ pub fn write_all(files: Vec<(&Path, Content)>) -> Result<(), Diagnostic> {
         match target {
             Target::Replace { path, folder, old } => {
                 remove_stale(folder);
-                let file = write_temporary(folder, old.as_ref(), content);
+                let file = write_temporary(folder, old.as_deref(), content);
                 written.push((file.map_err(|error| errors::unwritable(name.display(), &error))??, path, folder));
             }
             Target::Direct => direct.push((name, content)),
@@ -122,7 +122,7 @@ fn target_of(path: &Path) -> Result<Target, Diagnostic> {
             // Behind a link, so that the link stays.
             let path = fs::canonicalize(path).map_err(|error| failed(&error))?;
             let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
-            Ok(Target::Replace { path, folder, old: Some(metadata) })
+            Ok(Target::Replace { path, folder, old: Some(Box::new(metadata)) })
         }
         Err(error) if error.kind() == ErrorKind::NotFound => new_file(&behind_links(path)),
         Err(error) => Err(failed(&error)),

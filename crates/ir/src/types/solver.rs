@@ -45,15 +45,17 @@ pub struct Solver {
     woken: Vec<u32>,
 }
 
-impl Solver {
-    pub fn new() -> Solver {
+impl Default for Solver {
+    fn default() -> Solver {
         Solver { holes: vec![], visits_left: u64::MAX, resolved: FxHashMap::default(), woken: vec![] }
     }
+}
 
+impl Solver {
     /// A solver with the holes that are written in annotations.
     pub fn with_written(types: &Types) -> Solver {
         let holes = vec![Hole::default(); types.n_written_holes() as usize];
-        Solver { holes, ..Solver::new() }
+        Solver { holes, ..Solver::default() }
     }
 
     /// Limits the work: past this number of visited parts of types, [`Solver::is_exhausted`] holds and unifying leaves types as they are.
@@ -365,7 +367,7 @@ mod tests {
     #[test]
     fn holes_learn_and_wake() {
         let mut types = Types::new();
-        let mut solver = Solver::new();
+        let mut solver = Solver::default();
         let (a, b) = (solver.fresh(&mut types), solver.fresh(&mut types));
         let f32 = types.tensor_of(&[2, 3], DType::F32);
         let outer = types.tuple(&[a, f32]);
@@ -389,19 +391,19 @@ mod tests {
         let rest = |types: &mut Types| types.symbols.arith(SymbolOp::Sub, n, Dim::known(7));
         let (a, b) = (rest(&mut types), rest(&mut types));
         let (x, y) = (vector(&mut types, a), vector(&mut types, b));
-        Solver::new().unify(&mut types, x, y).expect("both are n - 7");
+        Solver::default().unify(&mut types, x, y).expect("both are n - 7");
         let id = |dim: Dim| dim.symbol().expect("a symbol").id;
         assert_eq!(types.symbols.find(id(b)), id(a));
         let (n, m, four) = (vector(&mut types, n), vector(&mut types, m), vector(&mut types, Dim::known(4)));
-        assert!(Solver::new().unify(&mut types, n, m).is_err());
-        assert!(Solver::new().unify(&mut types, n, four).is_ok());
-        assert!(Solver::new().unify(&mut types, x, m).is_ok());
+        assert!(Solver::default().unify(&mut types, n, m).is_err());
+        assert!(Solver::default().unify(&mut types, n, four).is_ok());
+        assert!(Solver::default().unify(&mut types, x, m).is_ok());
     }
 
     #[test]
     fn a_hole_cannot_hold_itself() {
         let mut types = Types::new();
-        let mut solver = Solver::new();
+        let mut solver = Solver::default();
         let a = solver.fresh(&mut types);
         let outer = types.tuple(&[a]);
         assert!(solver.unify(&mut types, a, outer).is_err_and(|m| m.infinite));
@@ -410,7 +412,7 @@ mod tests {
     #[test]
     fn branches_join_where_they_differ() {
         let mut types = Types::new();
-        let mut solver = Solver::new();
+        let mut solver = Solver::default();
         let (known, wide) = (Dim::known(3), Dim::Known { value: 3, wide: true });
         let vector = |types: &mut Types, dim| types.tensor(&[dim], DType::F32);
         let [three, wide, any, five] = [known, wide, Dim::Any, Dim::known(5)].map(|dim| vector(&mut types, dim));
@@ -434,7 +436,7 @@ mod tests {
     #[test]
     fn a_mismatch_names_the_way() {
         let mut types = Types::new();
-        let mut solver = Solver::new();
+        let mut solver = Solver::default();
         let (x, y) = (types.tensor_of(&[2], DType::F32), types.tensor_of(&[3], DType::F32));
         let (s, t) = (types.tuple(&[x, x]), types.tuple(&[x, y]));
         let mismatch = solver.unify(&mut types, s, t).expect_err("2 is not 3");
@@ -444,7 +446,7 @@ mod tests {
     #[test]
     fn type_parameters_beyond_the_other_side_are_holes() {
         let mut types = Types::new();
-        let mut solver = Solver::new();
+        let mut solver = Solver::default();
         let f32 = types.tensor_of(&[2], DType::F32);
         let a = types.intern(TyData::Param { id: 0, name: "A".into() });
         let generic = types.intern(TyData::Fn { type_params: [a].into(), params: [a].into(), ret: a });

@@ -26,7 +26,7 @@ fn as_conv2d(attrs: &[AttrValue], weight: &[i64]) -> Vec<AttrValue> {
 
 /// Applies the type relation of `nn.conv2d` to operands.
 fn check(attrs: &[AttrValue], args: impl FnOnce(&mut Types) -> Vec<Ty>) -> Result<(), Stop> {
-    let (mut types, mut solver) = (Types::new(), Solver::new());
+    let (mut types, mut solver) = (Types::new(), Solver::default());
     let args = args(&mut types);
     let out = solver.fresh(&mut types);
     (CONV2D.rel)(&mut RelCx::new(&mut types, &mut solver, attrs, &args, out))

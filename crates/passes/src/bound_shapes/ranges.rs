@@ -169,7 +169,7 @@ impl Walk<'_> {
     }
 
     /// A number that is a position: below 0 it counts from the end of `n`.
-    pub(super) fn from_start(&mut self, at: Number, n: Number) -> Result<Number, Why> {
+    pub(super) fn counted_from(&mut self, at: Number, n: Number) -> Result<Number, Why> {
         let graph = &mut self.graph;
         match (at.low >= 0, at.high < 0) {
             (true, _) => Ok(at),

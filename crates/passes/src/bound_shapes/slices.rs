@@ -128,7 +128,7 @@ impl Walk<'_> {
     fn sliced(&mut self, x: &Padded, axis: usize, [begin, end]: [Number; 2], stride: i64) -> Result<Padded, Why> {
         let n = *x.dims.get(axis).ok_or(NO_RULE)?;
         let within = |walk: &mut Self, at: Number| {
-            let at = walk.from_start(at, n)?;
+            let at = walk.counted_from(at, n)?;
             let at = walk.graph.arith(Arith::Min, at, n)?;
             walk.graph.at_least_0(at)
         };

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::Once;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 /// More files than a command writes at one time; one past them stays when the process is ended.
 const MOST: usize = 64;
@@ -13,11 +13,16 @@ const MOST: usize = 64;
 /// The names of the files that are being written. Whoever takes a name out of its place owns it.
 static NAMES: [AtomicPtr<c_char>; MOST] = [const { AtomicPtr::new(null_mut()) }; MOST];
 
+/// The process that writes them: one that was forked from it has their names too, and leaves the files alone.
+static WRITER: AtomicI32 = AtomicI32::new(0);
+
 /// A file that goes when a signal ends the process, as long as this lives.
 pub(crate) struct Watched(Option<&'static AtomicPtr<c_char>>);
 
 pub(crate) fn watch(path: &Path) -> Watched {
     prepare();
+    // SAFETY: it has no conditions.
+    WRITER.store(unsafe { libc::getpid() }, Ordering::Release);
     let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return Watched(None) };
     let name = name.into_raw();
     let place = NAMES.iter().find(|place| place.compare_exchange(null_mut(), name, Ordering::AcqRel, Ordering::Relaxed).is_ok());
@@ -74,7 +79,9 @@ fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
 extern "C" fn clean_and_end(signal: libc::c_int) {
     for place in &NAMES {
         let name = place.swap(null_mut(), Ordering::AcqRel);
-        if !name.is_null() {
+        // SAFETY: it has no conditions.
+        let is_ours = unsafe { libc::getpid() } == WRITER.load(Ordering::Acquire);
+        if is_ours && !name.is_null() {
             // SAFETY: it is a C string that nobody else frees, as it was taken out of its place.
             unsafe { libc::unlink(name) };
         }

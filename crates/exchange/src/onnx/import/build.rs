@@ -736,7 +736,7 @@ pub(crate) struct Turn {
 /// The single result tensor of a call; `None` if it fails.
 fn evaluate(def: &OpDef, args: &[ArgValue], attrs: &[AttrValue]) -> Option<Tensor> {
     let mut types = relayc_ir::types::Types::new();
-    let mut solver = Solver::new();
+    let mut solver = Solver::default();
     let tys: Vec<Ty> = args.iter().map(|arg| arg.ty(&mut types)).collect();
     let out = solver.fresh(&mut types);
     (def.rel)(&mut RelCx::new(&mut types, &mut solver, attrs, &tys, out)).ok()?;
