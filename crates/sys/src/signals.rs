@@ -4,10 +4,11 @@
 //! only noted, see `child`; the plain form leaves temporaries to be swept a day later.
 
 #[cfg(feature = "linux")]
-#[path = "signals/linux.rs"]
-mod system;
+mod linux;
 #[cfg(not(feature = "linux"))]
-#[path = "signals/plain.rs"]
-mod system;
+mod plain;
 
-pub(crate) use system::{Watched, prepare, watch};
+#[cfg(feature = "linux")]
+pub(crate) use linux::{Watched, prepare, watch};
+#[cfg(not(feature = "linux"))]
+pub(crate) use plain::{Watched, prepare, watch};

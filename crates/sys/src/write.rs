@@ -1,7 +1,16 @@
 //! Writes files completely or not at all.
 
+#[cfg(feature = "linux")]
+mod linux;
+#[cfg(not(feature = "linux"))]
+mod plain;
+
 use super::signals::{self, Watched, watch};
 use super::{errors, unless_broken_pipe};
+#[cfg(feature = "linux")]
+use linux::keep_owner;
+#[cfg(not(feature = "linux"))]
+use plain::keep_owner;
 use relayc_base::diag::Diagnostic;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{BufWriter, Error, ErrorKind, Write};
@@ -199,19 +208,6 @@ fn write_temporary(
     let watched = watched.expect("it was watched when it was made");
     Ok(Ok((file, watched)))
 }
-
-/// Gives a file the owner and the group of the one that it replaces, as far as the system allows it.
-#[cfg(unix)]
-fn keep_owner(file: &File, old: &Metadata) {
-    use std::os::unix::fs::{MetadataExt, fchown};
-    if file.metadata().is_ok_and(|new| (new.uid(), new.gid()) != (old.uid(), old.gid())) {
-        // Only root may give a file away; others may still keep its group.
-        let _ = fchown(file, Some(old.uid()), Some(old.gid())).or_else(|_| fchown(file, None, Some(old.gid())));
-    }
-}
-
-#[cfg(not(unix))]
-fn keep_owner(_: &File, _: &Metadata) {}
 
 /// A temporary that only this user can read, in a folder of the user's own.
 #[cfg(feature = "linux")]
