@@ -124,10 +124,14 @@ impl Relayc<'_> {
 /// The commands that a help lists, each with its line.
 fn listed(help: &str) -> Vec<(String, String)> {
     let Some((_, rest)) = help.split_once("\nCommands:\n") else { return Vec::new() };
-    let lines = rest.lines().take_while(|line| !line.is_empty());
-    // A long description goes on in deeper lines.
-    let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("    "));
-    names.filter_map(|line| line.trim().split_once(' ')).map(|(name, does)| (name.to_owned(), does.trim().to_owned())).collect()
+    let lines: Vec<&str> = rest.lines().take_while(|line| !line.is_empty()).collect();
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    // Groups have heads. A long description goes on in deeper lines.
+    let (heads, others): (Vec<&str>, Vec<&str>) = lines.into_iter().partition(|line| depth(line) == 2 && line.ends_with(':'));
+    let of_names = if heads.is_empty() { 2 } else { 4 };
+    let names = others.into_iter().filter(|line| depth(line) == of_names).filter_map(|line| line.trim().split_once(' '));
+    // `relayc help` has no help of its own.
+    names.filter(|(name, _)| *name != "help").map(|(name, does)| (name.to_owned(), does.trim().to_owned())).collect()
 }
 
 /// A page as a part of another: its title `levels` deeper, its other headings as bold words.

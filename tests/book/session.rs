@@ -166,7 +166,10 @@ fn first_word(line: &str) -> String {
 /// What limits a kernel, in the table of `relayc profile`: the measured machine decides.
 const LIMITS: &[&str] = &[" compute ", " memory ", " L1 ", " L2 ", " L3 "];
 
-/// The line with a `#` for each number, one blank for each run of them, and no limit of a kernel.
+/// The units that a time is written in, by how long it is.
+const UNITS: &[&str] = &["# ns", "# µs", "# ms"];
+
+/// The line with a `#` for each number, one blank for each run of them, and no unit of time or limit of a kernel.
 fn masked(line: &str) -> String {
     let line = LIMITS.iter().fold(line.to_owned(), |line, limit| line.replace(limit, " … "));
     let mut out = String::new();
@@ -182,5 +185,5 @@ fn masked(line: &str) -> String {
             out.push(c);
         }
     }
-    out
+    UNITS.iter().fold(out, |out, unit| out.replace(unit, "# …"))
 }

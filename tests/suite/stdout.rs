@@ -54,7 +54,7 @@ const LINES: &[&str] = &[
     "viz net.relay -f dot",
     "import net.onnx",
     "inspect net.so",
-    "export net.relay --to onnx -o /dev/stdout",
+    "export net.relay --to onnx --weights-as-inputs -o /dev/stdout",
     "build other.relay --emit so -o /dev/stdout",
     "lsp",
     // What it says while it watches goes to standard error.

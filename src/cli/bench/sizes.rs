@@ -4,7 +4,7 @@
 //! ones each time.
 
 use super::super::{Console, exit};
-use super::Args;
+use super::{Args, time_text};
 use crate::engine::library::{Error, Network, Options};
 use crate::engine::measure::{self, CallTimes, Times};
 use crate::engine::open::{OpenExecutable, OpenSession};
@@ -189,18 +189,20 @@ impl Figures {
         }
         let line = |(size, OfSize { first, later, .. }): (String, OfSize)| {
             let later = Times::of(later);
-            format!("{size}: first {first:.3} ms, then p50 {:.3} ms  min {:.3} ms\n", later.at(0.5), later.at(0.0))
+            let [first, p50, min] = [first, later.at(0.5), later.at(0.0)].map(time_text);
+            format!("{size}: first {first}, then p50 {p50}  min {min}\n")
         };
         let lines: String = if n_sizes > MOST_LINES { String::new() } else { self.sizes.into_iter().map(line).collect() };
         format!(
-            "{lines}{n_calls} calls of {n_sizes} sizes: first p50 {:.3} ms  max {:.3} ms, then p50 {:.3} ms  p90 {:.3} ms\n\
-             code of a new size p50 {:.3} ms, lookup p50 {lookup:.2} us\n\
+            "{lines}{n_calls} calls of {n_sizes} sizes: first p50 {}  max {}, then p50 {}  p90 {}\n\
+             code of a new size p50 {}, lookup p50 {}\n\
              weights {:.1} MB packed once, memory of runs {:.1} MB\nready after {ready_ms:.1} ms\n",
-            first.at(0.5),
-            first.at(1.0),
-            later.at(0.5),
-            later.at(0.9),
-            code.at(0.5),
+            time_text(first.at(0.5)),
+            time_text(first.at(1.0)),
+            time_text(later.at(0.5)),
+            time_text(later.at(0.9)),
+            time_text(code.at(0.5)),
+            time_text(lookup / 1e3),
             weights as f64 / 1e6,
             arena as f64 / 1e6,
         )
