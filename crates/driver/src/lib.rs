@@ -40,7 +40,7 @@ pub mod top;
 pub mod viz;
 
 pub use package::left_open;
-use relayc_base::diag::{self, Code, Diagnostic, codes};
+use relayc_base::diag::{self, Code, Diagnostic, Edit, codes};
 use relayc_base::{FileId, Sources};
 use relayc_check::infer::{self, Clean, DimOrigins};
 use relayc_check::resolve::{self, Mention};
@@ -276,6 +276,11 @@ fn finish(
         found.retain(|lint| diagnostics.iter().all(|said| said.span() != lint.span()));
         diagnostics.extend(found);
         diagnostics.extend(how.weights.iter().flat_map(|weights| weights.check(module, &how.entry)));
+    }
+    // A rule that suggests a value does not know that the value is there already.
+    let changes = |edit: &Edit| ast.source.get(edit.span.start as usize..edit.span.end as usize) != Some(&edit.text);
+    for diagnostic in diagnostics.iter_mut() {
+        diagnostic.helps.retain(|help| help.edits.is_empty() || help.edits.iter().any(changes));
     }
     lint::apply_comments(file, ast, &how.levels, diagnostics, until == Phase::Lint);
     how.levels.apply(diagnostics);

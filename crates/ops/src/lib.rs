@@ -208,7 +208,10 @@ impl OpTable for Table {
     }
 
     fn elsewhere(&self, name: &str) -> Option<&'static str> {
-        foreign_names::operator(name).filter(|name| self.find(name).is_some())
+        let foreign = foreign_names::operator(name).filter(|name| self.find(name).is_some());
+        // The same operator outside of the namespace: `nn.abs` is not `qnn.abs`.
+        let bare = || self.find(name.rsplit_once('.')?.1).map(|op| self.def(op).name);
+        foreign.or_else(bare)
     }
 
     fn attr_elsewhere(&self, name: &str) -> Option<&'static str> {
