@@ -1,4 +1,4 @@
-//! What stands before a cursor: the word that is being written, and the construct that it is in.
+//! What stands at a cursor: the word that is being written, and the construct that it is in.
 //!
 //! Read from tokens alone, so that it holds in text that is half written. Absent: what names mean.
 
@@ -53,6 +53,8 @@ pub(crate) struct Call {
 pub(crate) struct Cursor {
     /// Where the word begins that ends at the cursor, sigil included.
     pub(crate) word_start: u32,
+    /// Where what is written of the word behind the cursor ends; nothing of it is there before a word is begun.
+    pub(crate) word_end: u32,
     pub(crate) slot: Slot,
     pub(crate) call: Option<Call>,
     /// Whether the condition of an `if` begins there.
@@ -74,6 +76,11 @@ impl Cursor {
         let reader = Reader { text, tokens: &lexed.tokens, n: n_before, starts_line };
         let call = reader.call();
         let starts_with_digit = word.starts_with(|c: char| c.is_ascii_digit());
+        let word_end = match in_text {
+            _ if word.is_empty() || in_comment => offset,
+            true => offset + text[offset as usize..].bytes().take_while(u8::is_ascii_alphanumeric).count() as u32,
+            false => reader.word_end(word_start, offset),
+        };
         let slot = if in_comment || starts_with_digit {
             Slot::Nothing
         } else if in_text {
@@ -82,7 +89,7 @@ impl Cursor {
         } else {
             reader.slot(call.as_ref())
         };
-        Cursor { word_start, slot, call, condition: reader.is_condition() }
+        Cursor { word_start, word_end, slot, call, condition: reader.is_condition() }
     }
 }
 
@@ -115,6 +122,30 @@ impl Reader<'_> {
             }
         }
         None
+    }
+
+    /// Where the name ends that a cursor is in, its parts behind dots included.
+    fn word_end(&self, start: u32, at: u32) -> u32 {
+        let mut next = self.tokens.partition_point(|token| token.end <= at);
+        let mut end = at;
+        if let Some(token) = self.tokens.get(next).filter(|token| start <= token.start && token.start < at) {
+            end = token.end;
+            next += 1;
+        }
+        // A dot behind a variable is a projection.
+        let has_sigil = self.text[start as usize..].starts_with(['%', '@']);
+        let touches = |index: usize, tok: Tok, end: u32| {
+            self.tokens.get(index).is_some_and(|token| !has_sigil && token.tok == tok && token.start == end)
+        };
+        loop {
+            let n_dots = usize::from(!self.text[..end as usize].ends_with('.'));
+            let is_part = n_dots == 0 || touches(next, Tok::Dot, end);
+            if !is_part || !touches(next + n_dots, Tok::Ident, end + n_dots as u32) {
+                return end;
+            }
+            end = self.tokens[next + n_dots].end;
+            next += n_dots + 1;
+        }
     }
 
     fn is_condition(&self) -> bool {
@@ -359,11 +390,12 @@ mod tests {
     }
 
     #[test]
-    fn words_begin_with_their_sigil() {
+    fn words_have_their_sigil_and_all_their_parts() {
         let word = |marked: &str| {
             let cursor = at(marked);
-            marked.replacen('|', "", 1)[cursor.word_start as usize..marked.find('|').expect("a mark")].to_owned()
+            marked.replacen('|', "", 1)[cursor.word_start as usize..cursor.word_end as usize].to_owned()
         };
         assert_eq!([word("f(%ab|"), word("nn.co|"), word("(@m|"), word("a%b|")], ["%ab", "nn.co", "@m", "%b"]);
+        assert_eq!([word("f(%a|b.0)"), word("n|n.co(%x)"), word("(nn.|co)"), word("|ab")], ["%ab", "nn.co", "nn.co", ""]);
     }
 }

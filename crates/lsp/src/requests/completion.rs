@@ -44,8 +44,14 @@ enum Rank {
 }
 
 struct List<'a> {
+    /// What is written of a name before the cursor.
     word: &'a str,
+    /// All of the name that the cursor is in, and where it ends.
+    written: &'a str,
+    end: u32,
     edit: lsp_types::Range,
+    /// The sign behind the name that an item brings, too.
+    next: Option<char>,
     items: Vec<CompletionItem>,
     /// Whether something was left out that has the letters.
     is_cut: bool,
@@ -61,6 +67,12 @@ impl List<'_> {
             self.is_cut = true;
             return;
         }
+        // What stands there already is not written once more.
+        let name = self.next.and_then(|next| new_text.split_once(next)).map(|(name, _)| name.trim_end().to_owned());
+        let (new_text, insert_text_format) = match name {
+            Some(name) => (name, None),
+            None => (new_text, item.insert_text_format),
+        };
         let order = self.items.len();
         // An editor compares what is typed with this, some from its start: `relu` of `nn.relu`, unless dots are typed.
         let last = label.rsplit(['.', ' ']).next().unwrap_or(label);
@@ -70,6 +82,7 @@ impl List<'_> {
             sort_text: Some(format!("{}{}{order:04}", rank as u8, distance(label, self.word))),
             filter_text: Some(if is_last { last } else { label }.to_owned()),
             text_edit: Some(CompletionTextEdit::Edit(TextEdit { range: self.edit, new_text })),
+            insert_text_format,
             ..item
         });
     }
@@ -104,8 +117,11 @@ pub(super) fn complete(cx: &mut Cx, params: CompletionParams) -> Option<Completi
     let text = cx.checked.text.text.clone();
     let cursor = Cursor::at(&text, &cx.checked.analysis.lexed, at);
     let word = &text[cursor.word_start as usize..at as usize];
-    let edit = cx.range(Span { start: cursor.word_start, end: at, ..cx.checked.whole() });
-    let mut list = List { word, edit, items: vec![], is_cut: false };
+    let end = cursor.word_end;
+    let edit = cx.range(Span { start: cursor.word_start, end, ..cx.checked.whole() });
+    let next = next(&text[end as usize..], &cursor);
+    let written = &text[cursor.word_start as usize..end as usize];
+    let mut list = List { word, written, end, edit, next, items: vec![], is_cut: false };
     match &cursor.slot {
         Slot::Nothing => {}
         Slot::Top => top(cx, &mut list),
@@ -116,6 +132,18 @@ pub(super) fn complete(cx: &mut Cx, params: CompletionParams) -> Option<Completi
         &Slot::Pattern(start, end) => patterns(cx, &mut list, at, Span { start, end, ..cx.checked.whole() }),
     }
     Some(CompletionResponse::List(CompletionList { is_incomplete: list.is_cut, items: list.items }))
+}
+
+/// The sign behind a name that goes on what an item begins: a call, an attribute, a type.
+fn next(behind: &str, cursor: &Cursor) -> Option<char> {
+    let behind = behind.trim_start_matches([' ', '\t']);
+    let takes_attrs = cursor.call.as_ref().is_some_and(|call| call.direct && callee_def(call).is_some());
+    match (&cursor.slot, behind.chars().next()?) {
+        (Slot::Value { .. } | Slot::Pattern(..) | Slot::Type, '(') => Some('('),
+        (Slot::Value { .. }, '=') if takes_attrs && !behind.starts_with("==") => Some('='),
+        (Slot::Type, '[') => Some('['),
+        _ => None,
+    }
 }
 
 /// A text with places to fill in, `$1`, or without them for clients that have none.
@@ -161,6 +189,9 @@ fn values(cx: &mut Cx, list: &mut List, cursor: &Cursor, at: u32, first: bool) {
     let def = cursor.call.as_ref().and_then(callee_def);
     if let (Some(call), Some(def)) = (cursor.call.as_ref().filter(|call| call.direct), def) {
         attrs(cx, list, call, def);
+        if list.next == Some('=') && !list.word.starts_with(['%', '@']) {
+            return;
+        }
     }
     let text = cx.checked.text.text.clone();
     let scope = in_scope(cx, &text, at);
@@ -255,7 +286,9 @@ fn callee_def(call: &Call) -> Option<&'static OpDef> {
 /// The attributes of a call that are not given yet, once its operands are.
 fn attrs(cx: &Cx, list: &mut List, call: &Call, def: &OpDef) {
     let is_time = call.index >= def.args.len();
-    for field in def.written_fields().iter().filter(|field| !call.given.iter().any(|given| given == field.name)) {
+    let written = list.written;
+    let is_given = |name: &str| name != written && call.given.iter().any(|given| given == name);
+    for field in def.written_fields().iter().filter(|field| !is_given(field.name)) {
         let rank = match (field.default.is_none(), is_time) {
             (true, true) => Rank::Required,
             (_, true) => Rank::Near,
@@ -424,13 +457,13 @@ fn constructors(cx: &Cx, list: &mut List, at: u32) {
 /// No longer text is checked again for a type.
 const MAX_CHECKED: usize = 64 * 1024;
 
-/// The type of what is bound by the name that ends at a place, without what is written from there to the cursor.
-fn inferred(cx: &Cx, end: u32, at: u32) -> Option<String> {
+/// The type of what is bound by the name that ends at a place, without what is written from there to another.
+fn inferred(cx: &Cx, end: u32, to: u32) -> Option<String> {
     let text = &cx.checked.text.text;
     if text.len() > MAX_CHECKED {
         return None;
     }
-    let without = format!("{}{}", &text[..end as usize], &text[at as usize..]);
+    let without = format!("{}{}", &text[..end as usize], &text[to as usize..]);
     let found = analyse(&name(cx.uri), &without, &cx.rules.how);
     let Meaning::Local(var) = found.mentions.iter().find(|mention| mention.span.end == end)?.meaning else { return None };
     let module = &found.program.module;
@@ -442,7 +475,7 @@ fn types(cx: &Cx, list: &mut List, at: u32) {
     // What a name without a type has is what may be written behind it.
     let before = cx.checked.text.text[..at as usize].strip_suffix(list.word).unwrap_or("").trim_end();
     let bound = before.strip_suffix(':').map(|before| before.trim_end().len() as u32);
-    if let Some(text) = bound.and_then(|end| inferred(cx, end, at)) {
+    if let Some(text) = bound.and_then(|end| inferred(cx, end, list.end)) {
         list.push(Rank::Required, &text, text.clone(), kind(CompletionItemKind::STRUCT));
     }
     let (text, item) = snippet(cx, kind(CompletionItemKind::STRUCT), "Tensor[(${1:1}), ${2:float32}]".to_owned(), "Tensor[(");
@@ -558,7 +591,7 @@ fn patterns(cx: &Cx, list: &mut List, at: u32, scrutinee: Span) {
     let all: Vec<&relayc_ir::Ctor> =
         module.ctors.iter().filter(|ctor| wanted.as_ref() == Some(&module.adts[ctor.adt].name)).collect();
     let is_first = cx.checked.text.text[..at as usize].trim_end_matches(list.word).trim_end().ends_with('{');
-    if cx.client.snippets && is_first && all.len() > 1 {
+    if cx.client.snippets && is_first && all.len() > 1 && list.next.is_none() {
         let arms = all.iter().enumerate().map(|(index, ctor)| {
             let fields: Vec<String> = (1..=ctor.inputs.len()).map(|i| format!("%a{i}")).collect();
             let fields = if fields.is_empty() { String::new() } else { format!("({})", fields.join(", ")) };

@@ -56,7 +56,7 @@ pub(crate) fn places(hint: &Value) -> String {
     out
 }
 
-fn range_text(range: &Value) -> String {
+pub(crate) fn range_text(range: &Value) -> String {
     let number = |path: &str| range.pointer(path).and_then(Value::as_u64).map_or(0, |n| n + 1);
     format!("{}:{}-{}:{}", number("/start/line"), number("/start/character"), number("/end/line"), number("/end/character"))
 }

@@ -116,6 +116,7 @@ impl Case {
             Some(other) => return Err(format!("`{line}`: what is {other}?")),
             None => {}
         }
+        let position = params.get("position").cloned();
         let answer = asked(client, &method, params.into());
         if let Some(id) = answer.get("resultId") {
             result_id.clone_from(id);
@@ -126,6 +127,10 @@ impl Case {
             _ => vec![],
         };
         let mut out = answers::text(name, &answer);
+        // What a completion replaces is worth a line where it is not only what is written before the cursor.
+        if let Some(range) = answer.pointer("/items/0/textEdit/range").filter(|range| range.get("end") != position.as_ref()) {
+            out.insert_str(0, &format!("{}\n", answers::range_text(range)));
+        }
         for method in follow {
             for item in answer.as_array().into_iter().flatten() {
                 let calls = asked(client, method, json!({ "item": item }));

@@ -50,8 +50,9 @@ pub(super) fn push(cx: &mut Cx, list: &mut List, scope: &[Var], statement: Optio
     let is_narrow = !list.word.is_empty() && matching.len() <= MAX_FITTED;
     let candidates = if is_narrow { Candidates::of(cx, scope) } else { Candidates::default() };
     let names = statement.filter(|_| is_narrow).map(|_| Names::of(&cx.checked.text.text, &cx.checked.analysis.lexed.tokens));
-    // Where something follows, the statement before it is a binding.
-    let binds_first = statement.is_some_and(|at| !cx.checked.text.text[at as usize..].trim_start().starts_with('}'));
+    // Where something follows, the statement before it is a binding, unless it is what is called there.
+    let binds_first =
+        list.next.is_none() && statement.is_some_and(|at| !cx.checked.text.text[at as usize..].trim_start().starts_with('}'));
     for &Written { def, ref detail, summary, ref call } in matching {
         let (call, rank) = if is_narrow {
             let (operands, fits) = candidates.operands(cx, def);
