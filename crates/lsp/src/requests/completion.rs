@@ -371,7 +371,14 @@ fn in_scope<'t>(cx: &Cx, text: &'t str, at: u32) -> Vec<Var<'t>> {
     let ast = cx.checked.ast();
     let mut names: Vec<Span> = vec![];
     let mut params = FxHashSet::default();
-    for node in ast.path(at) {
+    let mut path = ast.path(at);
+    if path.is_empty() {
+        // A function without its end goes on behind its last token.
+        let tokens = &cx.checked.analysis.lexed.tokens;
+        let last = tokens[..tokens.partition_point(|token| token.end <= at)].last();
+        path = last.map_or(vec![], |last| ast.path(last.end));
+    }
+    for node in path {
         match node {
             Node::Func(func) => {
                 names.extend(ast.items(ast.funcs[func].params).iter().map(|param| param.name));
