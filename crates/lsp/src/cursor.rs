@@ -67,6 +67,8 @@ impl Cursor {
         let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '%' | '@');
         let word = &before[before.trim_end_matches(is_word).len()..];
         let word = &word[word.rfind(['%', '@']).unwrap_or(0)..];
+        let section = section(before);
+        let word = section.unwrap_or(word);
         let word_start = offset - word.len() as u32;
         let inside = |start: u32, end: u32| start < offset && offset <= end;
         let in_comment = lexed.comments.iter().any(|span| inside(span.start, span.end));
@@ -79,6 +81,7 @@ impl Cursor {
         let word_end = match in_text {
             _ if word.is_empty() || in_comment => offset,
             true => offset + text[offset as usize..].bytes().take_while(u8::is_ascii_alphanumeric).count() as u32,
+            false if section.is_some() => offset + section_rest(&text[offset as usize..]),
             false => reader.word_end(word_start, offset),
         };
         let slot = if in_comment || starts_with_digit {
@@ -91,6 +94,22 @@ impl Cursor {
         };
         Cursor { word_start, word_end, slot, call, condition: reader.is_condition() }
     }
+}
+
+/// What is written of the head of a section, such as `#[version`, alone on its line.
+fn section(before: &str) -> Option<&str> {
+    let line = before[before.rfind('\n').map_or(0, |at| at + 1)..].trim_start();
+    let name = line.strip_prefix('#')?;
+    let is_head = name.is_empty() || name.strip_prefix('[').is_some_and(|name| name.bytes().all(|b| b.is_ascii_alphabetic()));
+    is_head.then_some(line)
+}
+
+/// How much of what follows is of a section as well: all up to its bracket, which an editor may have closed.
+fn section_rest(behind: &str) -> u32 {
+    let line = behind.lines().next().unwrap_or("");
+    let is_name = |part: &str| part.bytes().all(|b| b.is_ascii_alphanumeric() || b" .=\"".contains(&b));
+    let closed = line.find(']').filter(|&at| is_name(&line[..at])).map(|at| at + 1);
+    closed.unwrap_or_else(|| line.bytes().take_while(u8::is_ascii_alphabetic).count()) as u32
 }
 
 struct Reader<'a> {

@@ -4,7 +4,7 @@ $0
 1 def | #[version = "0.0.5"]\ndef @${1:main}(%${2:x}: Tensor[(${3:1}), ${4:float32}]$5) {\n  $0\n} |
 1 type | #[version = "0.0.5"]\ntype ${1:Name} {\n  $0\n} |
 1 extern | #[version = "0.0.5"]\nextern type ${1:Name} |
-1 #[version] | #[version = "0.0.5"]\n |
+1 #[version] | #[version = "0.0.5"] |
 3 abs | abs(${1:%data}) | abs(data)
 3 acos | acos(${1:%data}) | acos(data)
 3 acosh | acosh(${1:%data}) | acosh(data)

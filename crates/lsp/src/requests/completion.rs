@@ -160,17 +160,22 @@ fn escaped(text: &str) -> String {
 }
 
 fn top(cx: &mut Cx, list: &mut List) {
+    const HEAD: &str = "#[version = \"0.0.5\"]\n";
+    let is_line = cx.checked.text.text[list.end as usize..].starts_with(['\n', '\r']);
+    let head = if is_line { HEAD.trim_end() } else { HEAD };
     let words: [(&str, &str, &str); 4] = [
         ("def", "def @${1:main}(%${2:x}: Tensor[(${3:1}), ${4:float32}]$5) {\n  $0\n}", "def "),
         ("type", "type ${1:Name} {\n  $0\n}", "type "),
         ("extern", "extern type ${1:Name}", "extern type "),
-        ("#[version]", "#[version = \"0.0.5\"]\n", "#[version = \"0.0.5\"]\n"),
+        ("#[version]", head, head),
     ];
     let text = &cx.checked.text.text;
-    let has_version = text.contains("#[version");
+    let (written, behind) = text.split_at(list.end as usize);
+    let written = written.strip_suffix(list.written).unwrap_or(written);
+    // Not the one that is being written.
+    let has_version = [written, behind].iter().any(|part| part.contains("#[version"));
     // In a file without anything the first definition brings the version.
-    let version =
-        if has_version || !text.trim().trim_start_matches(list.word).is_empty() { "" } else { "#[version = \"0.0.5\"]\n" };
+    let version = if has_version || !text.trim().trim_start_matches(list.word).is_empty() { "" } else { HEAD };
     for (label, with, without) in words {
         if label.starts_with('#') && has_version {
             continue;
