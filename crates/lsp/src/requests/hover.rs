@@ -9,7 +9,7 @@ use relayc_check::resolve::Meaning;
 use relayc_ir::attrs::OpId;
 use relayc_ir::types::{Ty, TyData};
 use relayc_ir::{ExprId, ExprKind};
-use relayc_syntax::ast;
+use relayc_syntax::ast::{self, StmtKind};
 use relayc_syntax::walk::Node;
 
 /// The longest type shown.
@@ -217,13 +217,29 @@ fn attribute(cx: &Cx, at: u32) -> Option<(Span, Page)> {
     Some((attr.key, page))
 }
 
-/// The type of the innermost expression at a place.
+/// The type of the innermost expression at a place; between the parts of a binding, what it binds.
 fn value(cx: &mut Cx, at: u32) -> Option<(Span, Page)> {
     let ast = cx.checked.ast();
-    let span = ast.path(at).into_iter().rev().find_map(|node| match node {
-        Node::Expr(expr) => cx.checked.expr_at(ast.exprs[expr].span).map(|_| ast.exprs[expr].span),
-        _ => None,
-    })?;
+    let mut span = None;
+    for node in ast.path(at).into_iter().rev() {
+        match node {
+            Node::Stmt(stmt) => match ast.stmts[stmt].kind {
+                StmtKind::Let { name, .. } | StmtKind::Graph { name, .. } | StmtKind::FreeVar { name, .. } => {
+                    let whole = ast.stmts[stmt].span;
+                    return named(cx, name.start).map(|(_, page)| (whole, page));
+                }
+                StmtKind::Error | StmtKind::Expr(_) => return None,
+            },
+            // Between statements: the type of what follows is not of what stands there.
+            Node::Expr(expr) if matches!(ast.exprs[expr].kind, ast::ExprKind::Seq { .. }) => return None,
+            Node::Expr(expr) if cx.checked.expr_at(ast.exprs[expr].span).is_some() => {
+                span = Some(ast.exprs[expr].span);
+                break;
+            }
+            _ => {}
+        }
+    }
+    let span = span?;
     let expr = cx.checked.expr_at(span)?;
     let ty = cx.checked.module().expr_tys.get(expr).copied().flatten()?;
     let text = shortened(cx.checked.slice(span).lines().next().unwrap_or(""), 60);
