@@ -19,8 +19,8 @@ pub(crate) struct Checked {
     pub(crate) text: Text,
     pub(crate) analysis: Analysis,
     hash: OnceCell<u32>,
-    /// The first mention of each variable, constructor and type parameter.
-    firsts: OnceCell<FxHashMap<Meaning, Span>>,
+    /// The mentions of each meaning: their indices, in text order.
+    uses: OnceCell<FxHashMap<Meaning, Vec<u32>>>,
     /// The functions of the module by the places of what they were read from.
     funcs: OnceCell<FxHashMap<Span, FuncId>>,
     /// The expressions at each place; several where one stands for another, as a call without parentheses.
@@ -38,7 +38,7 @@ impl Checked {
             text,
             analysis,
             hash: OnceCell::new(),
-            firsts: OnceCell::new(),
+            uses: OnceCell::new(),
             funcs: OnceCell::new(),
             exprs: OnceCell::new(),
             held: FxHashMap::default(),
@@ -100,7 +100,15 @@ impl Checked {
 
     /// All mentions of what a name means, in text order.
     pub(crate) fn mentions_of(&self, meaning: Meaning) -> impl Iterator<Item = Mention> {
-        self.analysis.mentions.iter().copied().filter(move |mention| mention.meaning == meaning)
+        let mentions = &self.analysis.mentions;
+        let uses = self.uses.get_or_init(|| {
+            let mut uses: FxHashMap<Meaning, Vec<u32>> = FxHashMap::default();
+            for (index, mention) in (0..).zip(mentions) {
+                uses.entry(mention.meaning).or_default().push(index);
+            }
+            uses
+        });
+        uses.get(&meaning).into_iter().flatten().map(|&index| mentions[index as usize])
     }
 
     /// The place of the name that binds a meaning; none for operators and sizes.
@@ -111,22 +119,11 @@ impl Checked {
             Meaning::Global(global) => Some(module.globals[global].span),
             Meaning::Type(adt) => Some(module.adts[adt].span),
             // The first mention is the binder: of a parameter or a constructor the IR keeps the place of the whole.
-            Meaning::Local(_) | Meaning::Ctor(_) | Meaning::TypeParam(_) => self.first(meaning),
+            Meaning::Local(_) | Meaning::Ctor(_) | Meaning::TypeParam(_) => {
+                self.mentions_of(meaning).next().map(|first| first.span)
+            }
             Meaning::Operator(_) | Meaning::Size(_) => None,
         }
-    }
-
-    fn first(&self, meaning: Meaning) -> Option<Span> {
-        let firsts = self.firsts.get_or_init(|| {
-            let mut firsts = FxHashMap::default();
-            for mention in &self.analysis.mentions {
-                if let Meaning::Local(_) | Meaning::Ctor(_) | Meaning::TypeParam(_) = mention.meaning {
-                    firsts.entry(mention.meaning).or_insert(mention.span);
-                }
-            }
-            firsts
-        });
-        firsts.get(&meaning).copied()
     }
 
     /// The type of what a name means, if it has one.

@@ -1,36 +1,40 @@
 //! Names for values that have none: after the operator that makes them, and not in the text yet.
 
 use relayc_syntax::token::{Tok, Token};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The names of variables in a text, and those that were made for it.
 pub(super) struct Names {
     taken: FxHashSet<String>,
+    /// The number after the last one given to each base: those before are taken.
+    tried: FxHashMap<String, usize>,
 }
 
 impl Names {
     pub(super) fn of(text: &str, tokens: &[Token]) -> Names {
         let locals = tokens.iter().filter(|token| token.tok == Tok::Local).map(|token| token.text(text).to_owned());
-        Names { taken: locals.collect() }
+        Names { taken: locals.collect(), tried: FxHashMap::default() }
     }
 
     /// A name that is not taken: `%conv` for the value of `nn.conv2d`, `%conv1` if there is one.
     pub(super) fn free(&self, operator: &str) -> String {
-        let base = base(operator);
-        let mut name = format!("%{base}");
-        let mut n = 0usize;
-        while self.taken.contains(&name) {
-            n += 1;
-            name = format!("%{base}{n}");
-        }
-        name
+        self.numbered(&base(operator)).1
     }
 
     /// As [`Names::free`]; the name is taken then.
     pub(super) fn fresh(&mut self, operator: &str) -> String {
-        let name = self.free(operator);
+        let base = base(operator);
+        let (n, name) = self.numbered(&base);
         self.taken.insert(name.clone());
+        self.tried.insert(base, n + 1);
         name
+    }
+
+    fn numbered(&self, base: &str) -> (usize, String) {
+        let from = self.tried.get(base).copied().unwrap_or(0);
+        let name = |n: usize| if n == 0 { format!("%{base}") } else { format!("%{base}{n}") };
+        let mut free = (from..).map(|n| (n, name(n))).skip_while(|(_, name)| self.taken.contains(name));
+        free.next().unwrap_or_default()
     }
 }
 
