@@ -1,8 +1,8 @@
 //! Comments that silence lints: `// allow: unused-let, no-op`.
 //!
 //! On a line of its own, such a comment is about what begins behind it: a definition, a parameter, a statement, a clause. Behind other
-//! text it is about its line, and about the statement or parameter that ends there. It wins over every level. A name that is no lint is
-//! reported (W0019), and so is one that silences nothing (W0020).
+//! text it is about its line, and about what ends on it: laying text out again keeps comments behind what they stood behind. It wins
+//! over every level. A name that is no lint is reported (W0019), and so is one that silences nothing (W0020).
 
 use super::{LINTS, Level, Levels, Lint, MAX_EACH, nearest_to};
 use relayc_base::diag::{Diagnostic, Edit, codes, has_errors};
@@ -10,6 +10,7 @@ use relayc_base::text::shortened;
 use relayc_base::{FileId, Span};
 use relayc_syntax::ast::{Ast, Def, ExprKind};
 use relayc_syntax::lexer::{self, Lexed};
+use relayc_syntax::token::{Tok, Token};
 use rustc_hash::FxHashMap;
 
 /// The word that such a comment begins with.
@@ -89,14 +90,13 @@ fn names(file: FileId, ast: &Ast) -> Vec<Name> {
         let is_alone = text[line..comment.start as usize].trim().is_empty();
         let nodes = nodes.get_or_insert_with(|| Nodes::of(ast));
         let next = tokens.partition_point(|token| token.start < comment.end);
-        let scope = if is_alone {
-            let Some(token) = tokens.get(next) else { continue };
-            let end = nodes.from.get(&token.start).map_or(token.end, |&end| end.max(token.end));
-            Span { start: token.start, end: line_end(text, end) as u32, file }
-        } else {
-            let before = next.checked_sub(1).map_or(0, |last| tokens[last].end);
-            let start = nodes.to.get(&before).map_or(line as u32, |&start| start.min(line as u32));
-            Span { start, end: comment.start, file }
+        let scope = match tokens.get(next) {
+            Some(token) if is_alone => {
+                let end = nodes.from.get(&token.start).map_or(token.end, |&end| end.max(token.end));
+                Span { start: token.start, end: line_end(text, end) as u32, file }
+            }
+            None if is_alone => Span { start: comment.end, end: text.len() as u32, file },
+            _ => Span { start: nodes.start_of_line(line as u32, &tokens[..next]), end: comment.start, file },
         };
         for (i, &span) in words.iter().enumerate() {
             let removed = match (i, words.get(i + 1)) {
@@ -125,42 +125,53 @@ fn words(text: &str, comment: Span) -> Option<Vec<Span>> {
     Some(list.split([',', ' ', '\t']).map(str::trim).filter(|part| !part.is_empty()).map(word).collect())
 }
 
-/// Where definitions, statements, parameters and clauses end, and start.
+/// Where definitions, statements, parameters, clauses and expressions end, and start.
 #[derive(Default)]
 struct Nodes {
-    /// The end of the longest that starts at a place.
+    /// The end of the longest that starts at a place; of no expression.
     from: FxHashMap<u32, u32>,
-    /// The start of the longest statement or parameter that ends at a place.
-    to: FxHashMap<u32, u32>,
+    /// The ends in order, with the starts, and whether it is an expression.
+    to: Vec<(u32, u32, bool)>,
 }
 
 impl Nodes {
     fn of(ast: &Ast) -> Nodes {
         let mut nodes = Nodes::default();
-        for (span, is_whole) in spans(ast) {
+        for span in spans(ast) {
             let end = nodes.from.entry(span.start).or_insert(span.end);
             *end = span.end.max(*end);
-            if !is_whole {
-                let start = nodes.to.entry(span.end).or_insert(span.start);
-                *start = span.start.min(*start);
-            }
+            nodes.to.push((span.end, span.start, false));
         }
+        // Statements with their value are no unit: a comment behind the value is not about the statements.
+        let exprs = ast.exprs.iter().filter(|expr| !matches!(expr.kind, ExprKind::Seq { .. }));
+        nodes.to.extend(exprs.map(|expr| (expr.span.end, expr.span.start, true)));
+        nodes.to.sort_unstable();
         nodes
+    }
+
+    /// Where the first begins that ends on a line, of which the tokens end with the last before a comment. Of expressions only what the
+    /// comment stands behind counts: the first branch of an `if` is over before the `else`.
+    fn start_of_line(&self, line: u32, tokens: &[Token]) -> u32 {
+        let end = tokens.last().map_or(0, |last| last.end);
+        let value = tokens.iter().rev().find(|token| ![Tok::Comma, Tok::Semi].contains(&token.tok)).map_or(0, |last| last.end);
+        let ends = &self.to[self.to.partition_point(|&(to, ..)| to <= line)..];
+        let ends = ends.iter().take_while(|&&(to, ..)| to <= end).filter(|&&(to, _, is_expr)| !is_expr || to == value);
+        ends.map(|&(_, start, _)| start).min().map_or(line, |start| start.min(line))
     }
 }
 
-/// The places of definitions, statements, parameters and clauses, and whether it is a whole definition.
-fn spans(ast: &Ast) -> impl Iterator<Item = (Span, bool)> {
+/// The places of definitions, statements, parameters and clauses.
+fn spans(ast: &Ast) -> impl Iterator<Item = Span> {
     let defs = ast.defs.iter().map(|def| match def {
-        Def::Func { span, .. } | Def::Type { span, .. } => (*span, true),
+        Def::Func { span, .. } | Def::Type { span, .. } => *span,
     });
-    let params = ast.funcs.iter().flat_map(|func| ast.items(func.params)).map(|param| (param.span, false));
+    let params = ast.funcs.iter().flat_map(|func| ast.items(func.params)).map(|param| param.span);
     let clauses = ast.exprs.iter().filter_map(|expr| match expr.kind {
         ExprKind::Match { clauses, .. } => Some(ast.items(clauses)),
         _ => None,
     });
-    let clauses = clauses.flatten().map(|clause| (clause.span, false));
-    defs.chain(ast.stmts.iter().map(|stmt| (stmt.span, false))).chain(params).chain(clauses)
+    let clauses = clauses.flatten().map(|clause| clause.span);
+    defs.chain(ast.stmts.iter().map(|stmt| stmt.span)).chain(params).chain(clauses)
 }
 
 /// The comment that allows a diagnostic, if it is a lint's but not one about such comments: the lint's name and the edit. It stands above
@@ -173,7 +184,7 @@ pub fn allowing(ast: &Ast, diagnostic: &Diagnostic) -> Option<(&'static str, Edi
         let before = text.get(line_start(text, span.start)..span.start as usize)?;
         before.trim().is_empty().then_some(before)
     };
-    let around = spans(ast).map(|(span, _)| span).filter(|span| span.start <= place.start && place.end <= span.end);
+    let around = spans(ast).filter(|span| span.start <= place.start && place.end <= span.end);
     let begins = around.filter(|span| indent(*span).is_some());
     let span = begins.min_by_key(|span| span.end - span.start)?;
     let indent = indent(span)?;
