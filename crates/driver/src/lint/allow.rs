@@ -5,7 +5,7 @@
 //! over every level. A name that is no lint is reported (W0019), and so is one that silences nothing (W0020).
 
 use super::{LINTS, Level, Levels, Lint, MAX_EACH, nearest_to};
-use relayc_base::diag::{Diagnostic, Edit, codes, has_errors};
+use relayc_base::diag::{Code, Diagnostic, Edit, codes, has_errors};
 use relayc_base::text::shortened;
 use relayc_base::{FileId, Span};
 use relayc_syntax::ast::{Ast, Def, ExprKind};
@@ -16,8 +16,12 @@ use rustc_hash::FxHashMap;
 /// The word that such a comment begins with.
 const WORD: &str = "allow:";
 
+/// The lints that are about comments, which no comment silences.
+const OF_COMMENTS: [Code; 2] = [codes::W0019, codes::W0020];
+
 /// A name in a comment.
 struct Name {
+    /// The whole comment if it names nothing.
     span: Span,
     lint: Option<&'static Lint>,
     /// What it is about.
@@ -54,8 +58,17 @@ pub(crate) fn apply(file: FileId, ast: &Ast, levels: &Levels, diagnostics: &mut 
         |lint: &Lint| levels.of(lint) != Level::Allow && !LINTS.iter().zip(&cut).any(|(l, cut)| l.code == lint.code && *cut);
     for name in names {
         match name.lint {
+            None if slice(&ast.source, name.span).starts_with("//") => {
+                diagnostics.push(nothing("no lint is named here".to_owned(), name));
+            }
             None => diagnostics.push(unknown(&name, &ast.source)),
-            Some(lint) if is_checked && !name.silences && might(lint) => diagnostics.push(silences_nothing(name, lint)),
+            Some(lint) if OF_COMMENTS.contains(&lint.code) => {
+                let message = format!("no comment allows `{}`", lint.name);
+                diagnostics.push(nothing(message, name).help(format!("`-A {}` and `relayc.toml` do", lint.name)));
+            }
+            Some(lint) if is_checked && !name.silences && might(lint) => {
+                diagnostics.push(nothing(format!("`{}` is not reported here", lint.name), name));
+            }
             Some(_) => {}
         }
     }
@@ -72,10 +85,8 @@ fn unknown(name: &Name, text: &str) -> Diagnostic {
 }
 
 /// W0020.
-fn silences_nothing(name: Name, lint: &Lint) -> Diagnostic {
-    Diagnostic::new(codes::W0020, format!("`{}` is not reported here", lint.name))
-        .at(name.span, "allows nothing")
-        .fix_all("leave it out", vec![name.edit])
+fn nothing(message: String, name: Name) -> Diagnostic {
+    Diagnostic::new(codes::W0020, message).at(name.span, "allows nothing").fix_all("leave it out", vec![name.edit])
 }
 
 /// The names in all comments.
@@ -98,12 +109,17 @@ fn names(file: FileId, ast: &Ast) -> Vec<Name> {
             None if is_alone => Span { start: comment.end, end: text.len() as u32, file },
             _ => Span { start: nodes.start_of_line(line as u32, &tokens[..next]), end: comment.start, file },
         };
+        let whole = match is_alone {
+            true => Span { start: line as u32, end: (line_end(text, comment.end) + 1).min(text.len()) as u32, file },
+            false => Span { start: text[..comment.start as usize].trim_end().len() as u32, ..comment },
+        };
+        if words.is_empty() {
+            let edit = Edit { span: whole, text: String::new() };
+            names.push(Name { span: comment, lint: None, scope, silences: false, edit });
+        }
         for (i, &span) in words.iter().enumerate() {
             let removed = match (i, words.get(i + 1)) {
-                (0, None) if is_alone => {
-                    Span { start: line as u32, end: (line_end(text, comment.end) + 1).min(text.len()) as u32, file }
-                }
-                (0, None) => Span { start: text[..comment.start as usize].trim_end().len() as u32, ..comment },
+                (0, None) => whole,
                 (0, Some(next)) => Span { end: next.start, ..span },
                 (_, _) => Span { start: words[i - 1].end, ..span },
             };
