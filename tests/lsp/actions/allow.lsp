@@ -1,4 +1,4 @@
-//! Comments that silence a lint: above the binding, or the function of a parameter; one more name where there is a comment.
+//! Comments that silence a lint: above the binding, behind the line of a parameter; one more name where there is a comment.
 #[version = "0.0.5"]
 def @f(%x: int32, %unused$0: int32) {
   let %y$1 = add(%x, 1);
@@ -52,8 +52,8 @@ def @f(%x: int32, %unused$0: int32) {
       "changes": {
         "file:///net.relay": [
           {
-            "newText": "// allow: unused-parameter\n",
-            "range": "2:1-2:1"
+            "newText": " // allow: unused-parameter",
+            "range": "2:36-2:36"
           }
         ]
       }

@@ -47,8 +47,8 @@ def @f(%x: int32) { let %y$0 = add(%x, 1); %x }
       "changes": {
         "file:///net.relay": [
           {
-            "newText": "// allow: unused-let\n",
-            "range": "2:1-2:1"
+            "newText": " // allow: unused-let",
+            "range": "2:46-2:46"
           }
         ]
       }

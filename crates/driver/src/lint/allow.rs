@@ -103,8 +103,9 @@ fn names(file: FileId, ast: &Ast) -> Vec<Name> {
         let next = tokens.partition_point(|token| token.start < comment.end);
         let scope = match tokens.get(next) {
             Some(token) if is_alone => {
-                let end = nodes.from.get(&token.start).map_or(token.end, |&end| end.max(token.end));
-                Span { start: token.start, end: line_end(text, end) as u32, file }
+                // What is no such thing is a value: its line.
+                let end = nodes.from.get(&token.start).copied().unwrap_or_else(|| line_end(text, token.end) as u32);
+                Span { start: token.start, end, file }
             }
             None if is_alone => Span { start: comment.end, end: text.len() as u32, file },
             _ => Span { start: nodes.start_of_line(line as u32, &tokens[..next]), end: comment.start, file },
@@ -191,31 +192,55 @@ fn spans(ast: &Ast) -> impl Iterator<Item = Span> {
 }
 
 /// The comment that allows a diagnostic, if it is a lint's but not one about such comments: the lint's name and the edit. It stands above
-/// the smallest statement, parameter, clause or definition around the place that begins its line.
+/// the smallest statement, parameter, clause or definition around the place, or behind the line of one that does not begin its line. None
+/// if no comment is about it alone or its line.
 pub fn allowing(ast: &Ast, diagnostic: &Diagnostic) -> Option<(&'static str, Edit)> {
-    let of_comments = [codes::W0019, codes::W0020].contains(&diagnostic.code);
-    let lint = LINTS.iter().find(|lint| lint.code == diagnostic.code && !of_comments)?;
+    let lint = LINTS.iter().find(|lint| lint.code == diagnostic.code && !OF_COMMENTS.contains(&lint.code))?;
     let (text, place) = (&*ast.source, diagnostic.span());
-    let indent = |span: Span| -> Option<&str> {
-        let before = text.get(line_start(text, span.start)..span.start as usize)?;
-        before.trim().is_empty().then_some(before)
-    };
     let around = spans(ast).filter(|span| span.start <= place.start && place.end <= span.end);
-    let begins = around.filter(|span| indent(*span).is_some());
-    let span = begins.min_by_key(|span| span.end - span.start)?;
-    let indent = indent(span)?;
+    let span = around.min_by_key(|span| span.end - span.start)?;
     let line = line_start(text, span.start);
+    let indent = text.get(line..span.start as usize)?;
+    if !indent.trim().is_empty() {
+        return Some((lint.name, behind(ast, lint, place)?));
+    }
     // A comment that is there already gets one more name.
     let above = text[..line].trim_end_matches(['\n', '\r']);
     let above = Span::new(place.file, line_start(text, above.len() as u32), above.len());
-    let comment = slice(text, above).trim_start();
-    if let Some(list) = comment.strip_prefix("//").and_then(|rest| rest.trim_start().strip_prefix(WORD)) {
-        let comma = if list.trim().is_empty() { " " } else { ", " };
-        let end = above.start as usize + slice(text, above).trim_end().len();
-        return Some((lint.name, Edit { span: Span::new(place.file, end, end), text: format!("{comma}{}", lint.name) }));
+    let begin = above.start as usize + slice(text, above).len() - slice(text, above).trim_start().len();
+    let above = Span::new(place.file, begin, above.end as usize);
+    let edit = one_more(text, above, lint).unwrap_or_else(|| {
+        let at = Span::new(place.file, line, line);
+        Edit { span: at, text: format!("{indent}// {WORD} {}\n", lint.name) }
+    });
+    Some((lint.name, edit))
+}
+
+/// A comment at the end of the line of a place. None if it would be about more than the line, or cannot stand there.
+fn behind(ast: &Ast, lint: &Lint, place: Span) -> Option<Edit> {
+    let text = &*ast.source;
+    let (start, end) = (line_start(text, place.start) as u32, line_end(text, place.start) as u32);
+    let Lexed { tokens, comments, .. } = lexer::lex(place.file, text);
+    let tokens = &tokens[..tokens.partition_point(|token| token.start < end)];
+    if tokens.last()?.end > end || Nodes::of(ast).start_of_line(start, tokens) < start {
+        return None;
     }
-    let at = Span::new(place.file, line, line);
-    Some((lint.name, Edit { span: at, text: format!("{indent}// {WORD} {}\n", lint.name) }))
+    let last = comments[..comments.partition_point(|comment| comment.start < end)].last().filter(|last| last.end > start);
+    if let Some(&comment) = last.filter(|last| slice(text, **last).starts_with("//")) {
+        return one_more(text, comment, lint);
+    }
+    if last.is_some_and(|last| last.end > end) {
+        return None;
+    }
+    let at = start as usize + text[start as usize..end as usize].trim_end().len();
+    Some(Edit { span: Span::new(place.file, at, at), text: format!(" // {WORD} {}", lint.name) })
+}
+
+/// One more name in a comment, if it allows lints.
+fn one_more(text: &str, comment: Span, lint: &Lint) -> Option<Edit> {
+    let comma = if words(text, comment)?.is_empty() { " " } else { ", " };
+    let end = comment.start as usize + slice(text, comment).trim_end().len();
+    Some(Edit { span: Span::new(comment.file, end, end), text: format!("{comma}{}", lint.name) })
 }
 
 fn slice(text: &str, span: Span) -> &str {
