@@ -84,11 +84,13 @@ fn check(text: &str) -> Program {
     program
 }
 
-/// Whether anything of a module was not understood.
+/// Whether anything of a module was not understood. What a function has before its body is
+/// known is no part of it, and operators have no type of their own.
 fn has_error_node(module: &Module) -> bool {
-    let exprs = module.exprs.iter().any(|expr| matches!(expr.kind, ExprKind::Error));
+    let exprs = module.post_order(&module.roots()).into_iter();
+    let mut exprs = exprs.filter(|&expr| !matches!(module.exprs[expr].kind, ExprKind::Op(_)));
     let pats = module.pats.iter().any(|pat| matches!(pat.kind, PatKind::Error));
-    exprs || pats || module.expr_tys.iter().any(|&ty| ty == Some(Ty::ERROR))
+    pats || exprs.any(|expr| matches!(module.exprs[expr].kind, ExprKind::Error) || module.expr_tys[expr] == Some(Ty::ERROR))
 }
 
 /// Tokens and comments stand in the text one after the other.
