@@ -152,7 +152,9 @@ impl Lexer<'_> {
         let then = last.start.wrapping_sub(by);
         let at = lexed.tokens.partition_point(|token| token.start < then);
         let is_same = lexed.tokens.get(at).is_some_and(|token| (token.tok, token.start) == (Tok::Semi, then));
-        if !is_same || at == 0 || lexed.tokens[at - 1].tok != before.tok {
+        // The limit ends a text in the same place, however it is read.
+        let is_too_long = self.tokens.len() + lexed.tokens.len() > MAX_TOKENS + at + 1;
+        if !is_same || is_too_long || at == 0 || lexed.tokens[at - 1].tok != before.tok {
             return false;
         }
         let moved = |place: u32| place.wrapping_add(by);
