@@ -269,7 +269,7 @@ impl Parser {
             [] => Err(failure),
             _ => self.run(&mut self.builder(input), input.tokens, &recovery.patches_and_skips()),
         };
-        for _ in 0..=MAX_ERRORS {
+        for n in 0..=MAX_ERRORS {
             let Err(failure) = &read else {
                 let mut builder = self.builder(input);
                 let patches = recovery.patches();
@@ -284,6 +284,9 @@ impl Parser {
             };
             if is_near(failure.at) {
                 return None;
+            }
+            if n == MAX_ERRORS {
+                break;
             }
             let Ok(mistake) = recovery.patch(failure) else { break };
             if recovery.last_patch().is_some_and(|(start, end)| is_near(start) || is_near(end)) {

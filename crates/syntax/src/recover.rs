@@ -193,7 +193,12 @@ impl<'t> Recovery<'t> {
     /// Whether the statement after the current one of a frame begins at a token, outside of inner brackets.
     fn begins_next(&self, frame_idx: usize, at: usize) -> bool {
         let frame = self.frames[frame_idx];
-        frame.unit < at && self.starts_statement(frame.kind, at) && Indents::new(self.tokens, frame.unit, self.source).begins(at)
+        self.may_begin(frame, at) && Indents::new(self.tokens, frame.unit, self.source).begins(at)
+    }
+
+    /// Whether a statement begins at a token that stands directly inside a frame, on a line of its own and behind the current one's start.
+    fn may_begin(&self, frame: Frame, at: usize) -> bool {
+        frame.unit < at && self.starts_statement(frame.kind, at) && starts_line(self.tokens, at, self.source)
     }
 
     /// Whether a statement begins at a token that stands directly inside a frame.
@@ -311,10 +316,12 @@ impl<'t> Recovery<'t> {
     /// The end of the unit of a frame that the token at `from`, outside of inner brackets, belongs to.
     fn unit_end_from(&self, frame_idx: usize, from: usize) -> usize {
         let frame = self.frames[frame_idx];
+        let mut indents = None;
+        let mut begins = |at| indents.get_or_insert_with(|| Indents::new(self.tokens, frame.unit, self.source)).begins(at);
         let mut at = from;
         while let Some(tok) = self.tok(at) {
             match tok {
-                _ if self.begins_next(frame_idx, at) => return at,
+                _ if self.may_begin(frame, at) && begins(at) => return at,
                 Tok::LParen | Tok::LBracket | Tok::LBrace => {
                     at = self.partner_of(at).unwrap_or(self.tokens.len());
                     // A definition ends with its braces.
