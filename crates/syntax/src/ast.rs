@@ -121,7 +121,8 @@ pub enum Def {
 }
 
 impl Def {
-    pub(crate) fn span(&self) -> Span {
+    /// The whole definition.
+    pub fn span(&self) -> Span {
         match self {
             Def::Func { span, .. } | Def::Type { span, .. } => *span,
         }

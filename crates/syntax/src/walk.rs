@@ -31,9 +31,7 @@ pub enum Node {
 impl Node {
     pub fn span(self, ast: &Ast) -> Span {
         match self {
-            Node::Def(def) => match ast.defs[def] {
-                Def::Func { span, .. } | Def::Type { span, .. } => span,
-            },
+            Node::Def(def) => ast.defs[def].span(),
             Node::Func(func) => ast.funcs[func].span,
             Node::Param(param) => param.span,
             Node::Ctor(ctor) => ctor.span,

@@ -69,7 +69,7 @@ fn global_of(cx: &Cx, item: &CallHierarchyItem) -> Option<GlobalId> {
 fn function_around(cx: &Cx, at: Span) -> Option<GlobalId> {
     let defs = &cx.checked.ast().defs;
     // Definitions stand in text order.
-    let next = defs.partition_point(|def| whole(def).start <= at.start);
+    let next = defs.partition_point(|def| def.span().start <= at.start);
     match defs.get(next.checked_sub(1)?)? {
         Def::Func { span, name, .. } if at.end <= span.end => match cx.checked.mention_at(name.start)?.meaning {
             Meaning::Global(global) => Some(global),
@@ -79,18 +79,12 @@ fn function_around(cx: &Cx, at: Span) -> Option<GlobalId> {
     }
 }
 
-fn whole(def: &Def) -> Span {
-    match def {
-        Def::Func { span, .. } | Def::Type { span, .. } => *span,
-    }
-}
-
 /// The place of a function's definition.
 fn definition(cx: &Cx, global: GlobalId) -> Option<Span> {
     let name = cx.checked.module().globals[global].span;
     let defs = &cx.checked.ast().defs;
-    let next = defs.partition_point(|def| whole(def).start <= name.start);
-    defs.get(next.checked_sub(1)?).map(whole)
+    let next = defs.partition_point(|def| def.span().start <= name.start);
+    defs.get(next.checked_sub(1)?).map(Def::span)
 }
 
 fn item(cx: &Cx, global: GlobalId) -> Option<CallHierarchyItem> {
