@@ -30,7 +30,7 @@ fn with_names(mut command: Command) -> Command {
     let operators = manual::look_up("").unwrap_or_default().into_iter().map(|def| def.name).collect();
     let passes = optimise::all().into_iter().map(|pass| pass.name).collect();
     let codes = ALL.iter().map(|code| code.id()).chain(lint::names()).collect();
-    let lints = lint::names().chain(["warnings", "all"]).collect();
+    let lints = lint::names().chain(lint::GROUPS).collect();
     let named: [(&[&str], &[&str], Vec<&'static str>); 5] = [
         (&["ops"], &["name"], operators),
         (&["explain"], &["code"], codes),

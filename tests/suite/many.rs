@@ -5,7 +5,7 @@
 
 use relayc_driver::optimise::{PassPlan, Target, UNTIL, optimise};
 use relayc_driver::run::{Limits, entry, interpret};
-use relayc_driver::{Program, check_text, show};
+use relayc_driver::{Phase, Program, check_text, show};
 use relayc_exec::plan::{GroupPlans, KernelOptions, NotCompiled, Structure, plan};
 use relayc_ir::kernel::Target as Machine;
 use relayc_ir::tensor::Tensor;
@@ -212,6 +212,14 @@ fn a_result_of_exponentially_many_tensors_is_refused() {
         (planned(&program), code)
     });
     assert_eq!(code, (Err(NotCompiled::NoTensor), Err("E0805")));
+}
+
+#[test]
+fn comments_that_allow_lints() {
+    let text = lines(4 * MANY, |_| "let %x = %y; // allow: W0003".to_owned());
+    let text = format!("#[version = \"0.0.5\"]\ndef @main(%y: int32) {{\n{text}%x\n}}\n");
+    let program = on_small_stack(move || check_text("many", &text, Phase::Lint));
+    assert!(!program.has_errors(), "{:.1000?}", program.diagnostics);
 }
 
 /// A suggestion edits its own place only: with the text of what it surrounds, each would hold all that lie inside of it.

@@ -39,39 +39,40 @@ pub(crate) fn apply(file: FileId, ast: &Ast, levels: &Levels, diagnostics: &mut 
     let mut names = names(file, ast);
     let is_cut = |lint: &Lint| diagnostics.iter().filter(|d| d.code == lint.code).count() >= MAX_EACH;
     let cut: Vec<bool> = LINTS.iter().map(is_cut).collect();
-    diagnostics.retain(|diagnostic| {
-        let place = diagnostic.span();
-        let mut is_allowed = false;
-        for name in names.iter_mut().filter(|name| name.lint.is_some_and(|lint| lint.code == diagnostic.code)) {
-            if place.file == file && name.scope.start <= place.start && place.start <= name.scope.end {
-                name.silences = true;
-                is_allowed = true;
-            }
+    // Those of one code stand together, in text order.
+    let key = |at: usize| (diagnostics[at].code.id(), diagnostics[at].span().start);
+    let mut order: Vec<usize> = (0..diagnostics.len()).filter(|&at| diagnostics[at].span().file == file).collect();
+    order.sort_by_key(|&at| key(at));
+    let mut is_allowed = vec![false; diagnostics.len()];
+    for name in &mut names {
+        let Some(Lint { code, .. }) = name.lint else { continue };
+        let first = order.partition_point(|&at| key(at) < (code.id(), name.scope.start));
+        for &at in order[first..].iter().take_while(|&&at| key(at) <= (code.id(), name.scope.end)) {
+            is_allowed[at] = true;
+            name.silences = true;
         }
-        !is_allowed
-    });
+    }
+    let mut is_allowed = is_allowed.into_iter();
+    diagnostics.retain(|_| is_allowed.next() != Some(true));
     if !linted {
         return;
     }
     let is_checked = !has_errors(diagnostics);
     let might =
         |lint: &Lint| levels.of(lint) != Level::Allow && !LINTS.iter().zip(&cut).any(|(l, cut)| l.code == lint.code && *cut);
-    for name in names {
-        match name.lint {
-            None if slice(&ast.source, name.span).starts_with("//") => {
-                diagnostics.push(nothing("no lint is named here".to_owned(), name));
-            }
-            None => diagnostics.push(unknown(&name, &ast.source)),
-            Some(lint) if OF_COMMENTS.contains(&lint.code) => {
-                let message = format!("no comment allows `{}`", lint.name);
-                diagnostics.push(nothing(message, name).help(format!("`-A {}` and `relayc.toml` do", lint.name)));
-            }
-            Some(lint) if is_checked && !name.silences && might(lint) => {
-                diagnostics.push(nothing(format!("`{}` is not reported here", lint.name), name));
-            }
-            Some(_) => {}
+    let wrong = |name: Name| match name.lint {
+        None if slice(&ast.source, name.span).starts_with("//") => Some(nothing("no lint is named here".to_owned(), name)),
+        None => Some(unknown(&name, &ast.source)),
+        Some(lint) if OF_COMMENTS.contains(&lint.code) => {
+            let message = format!("no comment allows `{}`", lint.name);
+            Some(nothing(message, name).help(format!("`-A {}` and `relayc.toml` do", lint.name)))
         }
-    }
+        Some(lint) if is_checked && !name.silences && might(lint) => {
+            Some(nothing(format!("`{}` is not reported here", lint.name), name))
+        }
+        Some(_) => None,
+    };
+    diagnostics.extend(names.into_iter().filter_map(wrong).take(MAX_EACH));
 }
 
 /// W0019.
@@ -170,7 +171,8 @@ impl Nodes {
     /// comment stands behind counts: the first branch of an `if` is over before the `else`.
     fn start_of_line(&self, line: u32, tokens: &[Token]) -> u32 {
         let end = tokens.last().map_or(0, |last| last.end);
-        let value = tokens.iter().rev().find(|token| ![Tok::Comma, Tok::Semi].contains(&token.tok)).map_or(0, |last| last.end);
+        let mut on_line = tokens.iter().rev().take_while(|token| token.end > line);
+        let value = on_line.find(|token| ![Tok::Comma, Tok::Semi].contains(&token.tok)).map_or(0, |last| last.end);
         let ends = &self.to[self.to.partition_point(|&(to, ..)| to <= line)..];
         let ends = ends.iter().take_while(|&&(to, ..)| to <= end).filter(|&&(to, _, is_expr)| !is_expr || to == value);
         ends.map(|&(_, start, _)| start).min().map_or(line, |start| start.min(line))
@@ -179,9 +181,7 @@ impl Nodes {
 
 /// The places of definitions, statements, parameters and clauses.
 fn spans(ast: &Ast) -> impl Iterator<Item = Span> {
-    let defs = ast.defs.iter().map(|def| match def {
-        Def::Func { span, .. } | Def::Type { span, .. } => *span,
-    });
+    let defs = ast.defs.iter().map(Def::span);
     let params = ast.funcs.iter().flat_map(|func| ast.items(func.params)).map(|param| param.span);
     let clauses = ast.exprs.iter().filter_map(|expr| match expr.kind {
         ExprKind::Match { clauses, .. } => Some(ast.items(clauses)),
@@ -194,7 +194,7 @@ fn spans(ast: &Ast) -> impl Iterator<Item = Span> {
 /// The comment that allows a diagnostic, if it is a lint's but not one about such comments: the lint's name and the edit. It stands above
 /// the smallest statement, parameter, clause or definition around the place, or behind the line of one that does not begin its line. None
 /// if no comment is about it alone or its line.
-pub fn allowing(ast: &Ast, diagnostic: &Diagnostic) -> Option<(&'static str, Edit)> {
+pub fn allowing(ast: &Ast, lexed: &Lexed, diagnostic: &Diagnostic) -> Option<(&'static str, Edit)> {
     let lint = LINTS.iter().find(|lint| lint.code == diagnostic.code && !OF_COMMENTS.contains(&lint.code))?;
     let (text, place) = (&*ast.source, diagnostic.span());
     let around = spans(ast).filter(|span| span.start <= place.start && place.end <= span.end);
@@ -202,7 +202,7 @@ pub fn allowing(ast: &Ast, diagnostic: &Diagnostic) -> Option<(&'static str, Edi
     let line = line_start(text, span.start);
     let indent = text.get(line..span.start as usize)?;
     if !indent.trim().is_empty() {
-        return Some((lint.name, behind(ast, lint, place)?));
+        return Some((lint.name, behind(ast, lexed, lint, place)?));
     }
     // A comment that is there already gets one more name.
     let above = text[..line].trim_end_matches(['\n', '\r']);
@@ -217,10 +217,9 @@ pub fn allowing(ast: &Ast, diagnostic: &Diagnostic) -> Option<(&'static str, Edi
 }
 
 /// A comment at the end of the line of a place. None if it would be about more than the line, or cannot stand there.
-fn behind(ast: &Ast, lint: &Lint, place: Span) -> Option<Edit> {
+fn behind(ast: &Ast, Lexed { tokens, comments, .. }: &Lexed, lint: &Lint, place: Span) -> Option<Edit> {
     let text = &*ast.source;
     let (start, end) = (line_start(text, place.start) as u32, line_end(text, place.start) as u32);
-    let Lexed { tokens, comments, .. } = lexer::lex(place.file, text);
     let tokens = &tokens[..tokens.partition_point(|token| token.start < end)];
     if tokens.last()?.end > end || Nodes::of(ast).start_of_line(start, tokens) < start {
         return None;

@@ -99,11 +99,11 @@ pub struct Levels {
 }
 
 /// The groups: `warnings` are the lints that warn by default, `all` are all.
-const GROUPS: [&str; 2] = ["warnings", "all"];
+pub const GROUPS: [&str; 2] = ["warnings", "all"];
 
-/// The code of a lint, by its name.
+/// The code of a lint, by its name, also an old one.
 pub fn code(name: &str) -> Option<Code> {
-    LINTS.iter().find(|lint| lint.name == name).map(|lint| lint.code)
+    Lint::named(name).map(|lint| lint.code)
 }
 
 /// The name of the lint with this code.

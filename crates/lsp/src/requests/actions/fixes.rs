@@ -26,7 +26,7 @@ pub(super) fn at(cx: &Cx, within: Span) -> Vec<Proposal> {
 /// Comments that silence the lints at a place.
 pub(super) fn allow(cx: &Cx, within: Span) -> Vec<Proposal> {
     let allowing = |diagnostic| {
-        let (lint, edit) = lint::allowing(cx.checked.ast(), diagnostic)?;
+        let (lint, edit) = lint::allowing(cx.checked.ast(), &cx.checked.analysis.lexed, diagnostic)?;
         let answered = Some(vec![diagnostics::one(cx, diagnostic)]);
         Some(Proposal { diagnostics: answered, ..Proposal::new(format!("allow `{lint}` here"), Promise::Suggested, vec![edit]) })
     };
