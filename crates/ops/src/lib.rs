@@ -157,6 +157,7 @@ pub struct Table {
     /// Sorted by name; an [`OpId`] is an index into it.
     defs: Vec<&'static OpDef>,
     names: Vec<&'static str>,
+    by_name: FxHashMap<&'static str, OpId>,
     /// In the order of `defs`.
     onnx: Vec<Option<Onnx>>,
 }
@@ -168,9 +169,10 @@ pub fn table() -> &'static Table {
         let mut defs: Vec<&OpDef> = FAMILIES.iter().flat_map(|(ops, _)| ops.iter()).collect();
         defs.sort_by_key(|def| def.name);
         let names = defs.iter().map(|def| def.name).collect();
+        let by_name = defs.iter().zip(0..).map(|(def, at)| (def.name, OpId(at))).collect();
         let forms: FxHashMap<&str, Onnx> = FAMILIES.iter().flat_map(|(_, onnx)| onnx.iter().copied()).collect();
         let onnx = defs.iter().map(|def| forms.get(def.name).copied()).collect();
-        Table { defs, names, onnx }
+        Table { defs, names, by_name, onnx }
     })
 }
 
@@ -200,7 +202,7 @@ impl OpTable for Table {
     }
 
     fn find(&self, name: &str) -> Option<OpId> {
-        self.names.binary_search(&name).ok().map(|index| OpId(index as u32))
+        self.by_name.get(name).copied()
     }
 
     fn names(&self) -> &[&'static str] {

@@ -22,7 +22,7 @@ pub use mention::{Meaning, Mention};
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::SpellingSearch;
-use relayc_ir::attrs::{Arg, OpId, OpTable};
+use relayc_ir::attrs::{Arg, OpTable};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::Ty;
 use relayc_ir::{self as ir, ExprKind, FuncId, Global, Module, Operand, Root, VarId};
@@ -72,7 +72,6 @@ fn run(ast: &Ast, ops: &dyn OpTable, mentions: Option<Vec<Mention>>) -> (Module,
         near: SpellingSearch::default(),
         size_names: std::cell::OnceCell::new(),
         known_attrs: FxHashMap::default(),
-        known_ops: FxHashMap::default(),
         mentions,
     };
     resolver.read_metadata();
@@ -152,8 +151,6 @@ struct Resolver<'a> {
     /// The names of the sizes in types, once an attribute or the metadata section asks for them.
     size_names: std::cell::OnceCell<Vec<&'a str>>,
     known_attrs: attrs::KnownAttrs<'a>,
-    /// The operators by what has been written for them so far.
-    known_ops: FxHashMap<&'a str, OpId>,
     /// What each name means, where somebody asks for it.
     mentions: Option<Vec<Mention>>,
 }

@@ -106,18 +106,11 @@ impl<'a> Resolver<'a> {
 
     /// A constructor or an operator, with blanks and comments around its dots removed.
     pub(super) fn name(&mut self, span: Span, is_callee: bool) {
-        let written = self.ast.text(span);
-        let name = name_text(written);
+        let name = name_text(self.ast.text(span));
         if let Some(ctor) = self.find_ctor(&name, span) {
             return self.ctor_value(ctor, span, is_callee);
         }
-        let known = self.known_ops.get(written).copied();
-        let found = known.or_else(|| {
-            self.ops.find(&name).inspect(|&op| {
-                self.known_ops.insert(written, op);
-            })
-        });
-        if let Some(op) = found {
+        if let Some(op) = self.ops.find(&name) {
             self.mention(span, Meaning::Operator(op));
             return self.push_new(span, ExprKind::Op(op));
         }
