@@ -591,7 +591,7 @@ impl<'a> Infer<'a> {
         let mut instance = |ty: Ty| {
             let ty = self.resolve(ty);
             self.module.types.rewrite(ty, |_, ty| {
-                self.solver.visited(1);
+                self.solver.visited();
                 holes.get(&ty).copied()
             })
         };

@@ -67,9 +67,9 @@ impl Solver {
         self.visits_left == 0
     }
 
-    /// Counts visits of parts of types.
-    pub fn visited(&mut self, n: usize) {
-        self.visits_left = self.visits_left.saturating_sub(n as u64);
+    /// Counts a visit of a part of a type.
+    pub fn visited(&mut self) {
+        self.visits_left = self.visits_left.saturating_sub(1);
     }
 
     pub fn fresh(&mut self, types: &mut Types) -> Ty {
@@ -113,7 +113,7 @@ impl Solver {
         let mut stack = vec![(top, false)];
         let mut children = Vec::new();
         while let Some((ty, visited)) = stack.pop() {
-            self.visited(1);
+            self.visited();
             if self.resolved.contains_key(&ty) || open.contains_key(&ty) {
                 continue;
             }
@@ -147,7 +147,7 @@ impl Solver {
         let mut seen = rustc_hash::FxHashSet::default();
         let mut holes = Vec::new();
         while let Some(ty) = stack.pop() {
-            self.visited(1);
+            self.visited();
             if !types.has_hole(ty) || !seen.insert(ty) {
                 continue;
             }
@@ -192,7 +192,7 @@ impl Solver {
         let mut seen: FxHashMap<(Ty, Ty), ()> = Default::default();
         let mut next = 0;
         while next < pairs.len() && !self.is_exhausted() {
-            self.visited(1);
+            self.visited();
             let (a, b, _, _) = pairs[next];
             let (a, b) = (self.shallow(types, a), self.shallow(types, b));
             if a == b || seen.insert((a, b), ()).is_some() {
@@ -334,7 +334,7 @@ impl Solver {
         let mut stack = vec![ty];
         let mut seen = rustc_hash::FxHashSet::default();
         while let Some(ty) = stack.pop() {
-            self.visited(1);
+            self.visited();
             if !types.has_hole(ty) || !seen.insert(ty) {
                 continue;
             }
