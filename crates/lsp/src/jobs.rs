@@ -84,8 +84,10 @@ impl Jobs {
         let at = self.running.iter().position(|(own, ..)| *own == number)?;
         let (_, job, mut child) = self.running.remove(at);
         let status = child.wait();
+        if job.work.what() == What::Profile {
+            return Some((job, commands::profile(&output)));
+        }
         let said = match serde_json::from_slice(&output) {
-            _ if job.work.what() == What::Profile => commands::profile(&output),
             Ok(Said::Done(value)) => Ok(value),
             Ok(Said::Refused(why)) => Err(why),
             Err(_) => Err(status.map_or_else(|error| error.to_string(), |status| format!("the process ended early: {status}"))),

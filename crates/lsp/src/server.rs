@@ -165,9 +165,9 @@ fn check_texts(todo: &Receiver<Job>, finished: &Sender<Done>) {
         let mut jobs = vec![first];
         jobs.extend(todo.try_iter());
         while !jobs.is_empty() {
-            let Job { uri, revision, text, rules, mut earlier } = jobs.remove(0);
-            let later = |jobs: &mut [Job]| jobs.iter_mut().position(|later| later.uri == uri);
-            if let Some(at) = later(&mut jobs) {
+            let Job { uri, revision, text, rules, earlier } = jobs.remove(0);
+            let later = |jobs: &[Job]| jobs.iter().position(|later| later.uri == uri);
+            if let Some(at) = later(&jobs) {
                 hand_on(&mut jobs[at], earlier, &rules);
                 continue;
             }
@@ -176,7 +176,7 @@ fn check_texts(todo: &Receiver<Job>, finished: &Sender<Done>) {
             let check = || Checked::new(&name, revision, text, &rules.how, earlier.as_deref());
             let result = catch_unwind(AssertUnwindSafe(check)).map(Box::new).map_err(|panic| panic_text(&*panic));
             jobs.extend(todo.try_iter());
-            match (later(&mut jobs), result) {
+            match (later(&jobs), result) {
                 (Some(at), Ok(checked)) => hand_on(&mut jobs[at], Some(checked), &rules),
                 (_, result) => {
                     if finished.send(Done { uri, revision, time: begun.elapsed(), result }).is_err() {
@@ -184,7 +184,6 @@ fn check_texts(todo: &Receiver<Job>, finished: &Sender<Done>) {
                     }
                 }
             }
-            drop(earlier.take());
         }
     }
 }

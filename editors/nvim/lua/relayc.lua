@@ -1,7 +1,8 @@
 -- The language server of Relay text in Neovim, with its own client: `require("relayc").setup()`.
 --
 -- Commands in a Relay text: `:RelayRun` runs its tests, `:RelayProfile` shows what each line takes of the time, `:RelayPass -O3` shows
--- what passes make of it, `:RelayPicture` opens its picture, `:RelayExplain E0301` shows the page of a code. Options: `cmd`, `trusted`, `settings` (as the section `relayc`), `on_attach`.
+-- what passes make of it, `:RelayPicture` opens its picture, `:RelayExplain E0301` shows the page of a code.
+-- Options: `cmd`, `trusted`, `settings` (as the section `relayc`), `on_attach`.
 local M = {}
 
 local options = { cmd = { "relayc", "lsp" }, trusted = true, settings = {} }

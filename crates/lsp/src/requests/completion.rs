@@ -18,6 +18,7 @@ use relayc_base::diag::{Diagnostic, codes};
 use relayc_check::resolve::Meaning;
 use relayc_driver::analyse;
 use relayc_ir::attrs::{Field, Kind, OpTable};
+use relayc_ir::print::HEADER;
 use relayc_ir::types::{DType, Ty};
 use relayc_ops::OpDef;
 use relayc_syntax::ast::{ExprKind, PatKind, StmtId, StmtKind};
@@ -160,9 +161,8 @@ fn escaped(text: &str) -> String {
 }
 
 fn top(cx: &mut Cx, list: &mut List) {
-    const HEAD: &str = "#[version = \"0.0.5\"]\n";
     let is_line = cx.checked.text.text[list.end as usize..].starts_with(['\n', '\r']);
-    let head = if is_line { HEAD.trim_end() } else { HEAD };
+    let head = if is_line { HEADER.trim_end() } else { HEADER };
     let words: [(&str, &str, &str); 4] = [
         ("def", "def @${1:main}(%${2:x}: Tensor[(${3:1}), ${4:float32}]$5) {\n  $0\n}", "def "),
         ("type", "type ${1:Name} {\n  $0\n}", "type "),
@@ -175,7 +175,7 @@ fn top(cx: &mut Cx, list: &mut List) {
     // Not the one that is being written.
     let has_version = [written, behind].iter().any(|part| part.contains("#[version"));
     // In a file without anything the first definition brings the version.
-    let version = if has_version || !text.trim().trim_start_matches(list.word).is_empty() { "" } else { HEAD };
+    let version = if has_version || !text.trim().trim_start_matches(list.word).is_empty() { "" } else { HEADER };
     for (label, with, without) in words {
         if label.starts_with('#') && has_version {
             continue;
@@ -426,7 +426,7 @@ fn in_scope<'t>(cx: &Cx, text: &'t str, at: u32) -> Vec<Var<'t>> {
     let mut found: Vec<Var> = Vec::with_capacity(names.len());
     for name in names {
         if n > 0 && mentions[n - 1].span.start > name.start {
-            n = 0;
+            n = mentions.partition_point(|mention| mention.span.start <= name.start);
         }
         n += mentions[n..].iter().take_while(|mention| mention.span.start <= name.start).count();
         if let Some(mention) = mentions[..n].last().filter(|mention| mention.span == name)
