@@ -22,6 +22,6 @@ pub(crate) fn read_image<'py>(
     let dtype = dtype_named("like", dtype)?;
     let dims: Vec<Dim> = shape.into_iter().map(Dim::known).collect();
     let name = path.display().to_string();
-    let read = || images::read(&name, &sys::read_file(&path, sys::DATA_LIMIT)?, Preset::find(preset)?, &dims, dtype);
+    let read = || images::read(&name, &sys::read_file(&path, sys::Limit::data())?, Preset::find(preset)?, &dims, dtype);
     array_of(py, &read().map_err(said)?)
 }

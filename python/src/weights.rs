@@ -59,7 +59,7 @@ fn save_params<'py>(py: Python<'py>, params: &Bound<'py, PyDict>) -> PyResult<Bo
 }
 
 fn read(path: &Path) -> PyResult<Named> {
-    let bytes = sys::read_file(path, sys::DATA_LIMIT).map_err(said)?;
+    let bytes = sys::read_file(path, sys::Limit::data()).map_err(said)?;
     read_tensors(&path.display().to_string(), &bytes).map_err(said)
 }
 

@@ -51,7 +51,7 @@ impl Choices {
 /// Reads a tuning file. Errors: E0701 and E0703.
 #[cfg(feature = "jit")]
 pub(crate) fn read(path: &std::path::Path) -> Result<crate::engine::tuning::Tuning, relayc_base::diag::Diagnostic> {
-    let bytes = relayc_sys::read_file(path, relayc_sys::SOURCE_LIMIT)?;
+    let bytes = relayc_sys::read_file(path, relayc_sys::Limit::source())?;
     crate::engine::tuning::Tuning::parse(&path.display().to_string(), &String::from_utf8_lossy(&bytes))
 }
 

@@ -48,7 +48,8 @@ use relayc_base::Sources;
 use relayc_base::contain::is_contained;
 use relayc_base::diag::render::{self, Format};
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_base::text::{escape_control, join_words};
+use relayc_base::limits::{self, Limit};
+use relayc_base::text::{escape_control, join_words, nearest};
 use relayc_driver::bind::{self, Requests};
 use relayc_driver::optimise::Step;
 use relayc_driver::tensors::Format as TensorFormat;
@@ -84,6 +85,26 @@ pub(crate) struct Global {
     /// Report more.
     #[arg(short, long, global = true)]
     verbose: bool,
+    #[arg(long, global = true, value_name = "NAME=N", value_parser = parse_limit, help = limits_help())]
+    limit: Vec<(&'static Limit, u64)>,
+}
+
+/// The help of `--limit`.
+fn limits_help() -> String {
+    let names: Vec<String> = limits::ALL.iter().map(|limit| format!("`{}`", limit.name)).collect();
+    format!("Another limit; `K`, `M` and `G` multiply by 1,024. They are {}", join_words(&names, "and"))
+}
+
+/// Parses a limit and sets it.
+fn parse_limit(text: &str) -> Result<(&'static Limit, u64), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=N")?;
+    let limit = limits::ALL.iter().find(|limit| limit.name == name).ok_or_else(|| {
+        let near = nearest(name, limits::ALL.iter().map(|limit| limit.name)).map(|near| format!(", did you mean `{near}`?"));
+        format!("no limit has the name `{name}`{}", near.unwrap_or_default())
+    })?;
+    let value = parse_bytes(value)?;
+    limit.set(value)?;
+    Ok((limit, value))
 }
 
 /// How a program's text is read; a flag of every subcommand that reads one.
@@ -438,6 +459,11 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     let console = Console::new(&args.global);
+    if !console.quiet && !console.is_json() {
+        sys::when_waiting(|path| {
+            words(&format!("waiting until somebody writes to `{}`\n", escape_control(&path.display().to_string())))
+        });
+    }
     std::panic::set_hook(Box::new(report_bug));
     // A bug must not look like the program's mistake: a panic ends here, with its own code and exit.
     let run = std::panic::AssertUnwindSafe(|| match args.command {

@@ -1,6 +1,6 @@
 //! Text on standard input, from whatever it is: a file, a pipe, or a socket, which Node gives to the programs it starts.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Output, Stdio};
@@ -27,4 +27,20 @@ fn a_folder_is_no_text() {
     let output = printed(std::fs::File::open(std::env::temp_dir()).expect("there is one"));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(2) && said.contains("cannot read `<stdin>`"), "{said}");
+}
+
+#[test]
+fn a_named_pipe_without_a_writer_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relayc"));
+    command.arg("print").arg(&pipe).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut relayc = command.spawn().expect("relayc runs");
+    let mut said = String::new();
+    BufReader::new(relayc.stderr.take().expect("a pipe")).read_line(&mut said).expect("a line");
+    assert!(said.starts_with("waiting until somebody writes to `") && said.contains("pipe`"), "{said}");
+    std::fs::write(&pipe, TEXT).expect("relayc reads");
+    let output = relayc.wait_with_output().expect("it ends");
+    assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("add(%x, 1)"), "{output:?}");
 }

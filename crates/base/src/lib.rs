@@ -1,4 +1,4 @@
-//! The foundation of all crates: diagnostics, places in text, typed indices, text helpers, diffs, random numbers, float order.
+//! The foundation of all crates: diagnostics, places in text, typed indices, text helpers, diffs, limits, random numbers, float order.
 //!
 //! Promises to use no other crate of relayc. Absent: anything that knows Relay.
 
@@ -7,6 +7,7 @@ pub mod diag;
 pub mod diff;
 pub mod float;
 pub mod index;
+pub mod limits;
 pub mod random;
 pub mod source;
 mod spelling;

@@ -33,7 +33,7 @@ pub use weights::{WeightFiles, Weights};
 pub const NAME: &str = "relayc.toml";
 
 /// The size of the file: nobody writes more.
-const LIMIT: Limit = Limit { bytes: 1 << 20, code: codes::E0804 };
+const LIMIT: Limit = Limit { bytes: 1 << 20, code: codes::E0804, set_by: None };
 
 /// The files that may be read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]

@@ -86,7 +86,7 @@ impl View {
             let Some((_, spec)) = text.split_once('=') else { continue };
             let Ok(Source::File { path, key: Some(preset) }) = Source::parse(spec) else { continue };
             let Ok(preset) = Preset::find(preset) else { continue };
-            let bytes = sys::read_file(Path::new(path), sys::DATA_LIMIT)?;
+            let bytes = sys::read_file(Path::new(path), sys::Limit::data())?;
             if !images::is_picture(&bytes) {
                 continue;
             }

@@ -73,7 +73,7 @@ impl Outcome {
 /// [`darknet::import`](relayc_exchange::darknet::import), E0701 for the file, E0707 for a malformed shape, E0725 for a model that cannot be imported, E0804 for weights that do not fit
 /// into a text.
 pub fn import(request: &Request) -> Outcome {
-    let bytes = match sys::read_file(&request.model, sys::MODEL_LIMIT) {
+    let bytes = match sys::read_file(&request.model, sys::Limit::model()) {
         Ok(bytes) => bytes,
         Err(error) => return Outcome::refused(error),
     };

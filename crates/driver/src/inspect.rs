@@ -18,7 +18,7 @@ pub struct Inspected {
 /// E0703 and E0804 for a malformed file or one of another kind.
 pub fn inspect(path: &Path, params: &[PathBuf]) -> Result<Inspected, Diagnostic> {
     let name = path.display().to_string();
-    let bytes = sys::read_file(path, sys::DATA_LIMIT)?;
+    let bytes = sys::read_file(path, sys::Limit::data())?;
     match relayc_exchange::kind(&bytes) {
         Some(Kind::GraphJson) => graph(&name, &bytes, params),
         Some(Kind::Archive) => Ok(Inspected { text: package::show(&name, &bytes)?, wrong: vec![] }),
@@ -34,7 +34,7 @@ fn graph(name: &str, bytes: &[u8], params: &[PathBuf]) -> Result<Inspected, Diag
     let (mut weights, mut wrong): (Named, Vec<Diagnostic>) = (vec![], vec![]);
     for path in params {
         let from = path.display().to_string();
-        let named = formats::read_tensors(&from, &sys::read_file(path, sys::DATA_LIMIT)?)?;
+        let named = formats::read_tensors(&from, &sys::read_file(path, sys::Limit::data())?)?;
         let lines = graph_json::unmatched(&graph, &named);
         if !lines.is_empty() {
             let error = Diagnostic::new(codes::E0705, format!("the weights of `{from}` do not fit the graph of `{name}`"));
@@ -48,7 +48,7 @@ fn graph(name: &str, bytes: &[u8], params: &[PathBuf]) -> Result<Inspected, Diag
 /// Whether a file begins like an ELF file; false for one that cannot be read, which another caller reports.
 pub fn is_elf(path: &Path) -> bool {
     path != Path::new("-")
-        && sys::open_file(path, sys::DATA_LIMIT)
+        && sys::open_file(path, sys::Limit::data())
             .and_then(|file| file.start::<4>())
             .is_ok_and(|bytes| relayc_exchange::artifact::is_elf(&bytes))
 }

@@ -41,6 +41,7 @@ pub mod viz;
 
 pub use package::left_open;
 use relayc_base::diag::{self, Code, Diagnostic, Edit, codes};
+use relayc_base::limits::DIAGNOSTICS;
 use relayc_base::{FileId, Sources};
 use relayc_check::infer::{self, Clean, DimOrigins};
 use relayc_check::resolve::{self, Mention};
@@ -284,7 +285,7 @@ fn finish(
     }
     lint::apply_comments(file, ast, &how.levels, diagnostics, until == Phase::Lint);
     how.levels.apply(diagnostics);
-    diag::sort_and_limit(diagnostics, MAX_DIAGNOSTICS);
+    diag::sort_and_limit(diagnostics, DIAGNOSTICS.count());
 }
 
 /// Errors that missing text can cause.
@@ -299,14 +300,11 @@ fn line(sources: &Sources, diagnostic: &Diagnostic) -> Option<(FileId, usize)> {
     sources.line_col(span).map(|(line, _)| (span.file, line))
 }
 
-/// Limit of messages (reliability 2).
-const MAX_DIAGNOSTICS: usize = 100;
-
 /// Reads the text of a file or of standard input; reports invalid bytes.
 pub fn read_source(path: &Path, sources: &mut Sources) -> Result<FileId, Vec<Diagnostic>> {
     let (name, bytes) = match path.to_str() {
-        Some("-") => (sys::STDIN.to_owned(), sys::read_stdin(sys::SOURCE_LIMIT)),
-        _ => (path.display().to_string(), sys::read_file(path, sys::SOURCE_LIMIT)),
+        Some("-") => (sys::STDIN.to_owned(), sys::read_stdin(sys::Limit::source())),
+        _ => (path.display().to_string(), sys::read_file(path, sys::Limit::source())),
     };
     let bytes = bytes.map_err(|diagnostic| vec![too_long(path, &name).unwrap_or(diagnostic)])?;
     if let Some(misplaced) = misplaced::no_text(&name, &bytes) {
@@ -319,7 +317,7 @@ pub fn read_source(path: &Path, sources: &mut Sources) -> Result<FileId, Vec<Dia
 
 /// The message for a file that is too long for a text, and none.
 fn too_long(path: &Path, name: &str) -> Option<Diagnostic> {
-    let start = sys::open_file(path, sys::DATA_LIMIT).and_then(|file| file.start::<512>()).ok()?;
+    let start = sys::open_file(path, sys::Limit::data()).and_then(|file| file.start::<512>()).ok()?;
     misplaced::misplaced(name, &start, PROGRAM)
 }
 

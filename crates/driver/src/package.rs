@@ -37,10 +37,10 @@ pub(super) struct Package {
 pub(super) fn open(path: &Path, sources: &mut Sources) -> Result<Option<Package>, Vec<Diagnostic>> {
     let one = |diagnostic| vec![diagnostic];
     let name = path.display().to_string();
-    let Ok(file) = sys::open_file(path, sys::DATA_LIMIT) else { return Ok(None) };
+    let Ok(file) = sys::open_file(path, sys::Limit::data()) else { return Ok(None) };
     let Ok(start) = file.start::<512>() else { return Ok(None) };
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx")) || Foreign::is_model(&start) {
-        let bytes = sys::read_file(path, sys::MODEL_LIMIT).map_err(one)?;
+        let bytes = sys::read_file(path, sys::Limit::model()).map_err(one)?;
         let model = super::import::read_onnx(&name, bytes, &[], sources)?;
         let file = sources.add(format!("{name}:program"), model.text);
         let inputs = Some(model.inputs.into_iter().map(|(ours, _)| ours).collect());

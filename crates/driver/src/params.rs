@@ -179,14 +179,14 @@ pub fn bind(program: &mut Program, entry: &str, files: &[PathBuf]) -> Result<Bou
     let n_bound = weights.len();
     let bytes = weights.values().map(|tensor| tensor.len() as u64 * tensor.dtype().bytes()).sum::<u64>();
     // Three bytes take four letters.
-    if bytes / 3 * 4 > sys::SOURCE_LIMIT.bytes {
+    if bytes / 3 * 4 > sys::Limit::source().bytes {
         return Err(vec![errors::too_much_text(bytes / 3 * 4)]);
     }
     if !passes::bind_params(module, global, weights) {
         return Err(vec![errors::calls_itself(entry)]);
     }
     let text = show::print(program, PRINTED);
-    if text.len() as u64 > sys::SOURCE_LIMIT.bytes {
+    if text.len() as u64 > sys::Limit::source().bytes {
         return Err(vec![errors::too_much_text(text.len() as u64)]);
     }
     Ok(Bound { text, n_bound })

@@ -20,7 +20,7 @@ pub(crate) enum FileBytes {
 impl FileBytes {
     /// Opens a file of data. Errors: E0701, E0804.
     pub(crate) fn open(path: &Path) -> Result<FileBytes, Diagnostic> {
-        let file = sys::open_file(path, sys::DATA_LIMIT)?;
+        let file = sys::open_file(path, sys::Limit::data())?;
         match file.len {
             Some(len) => Ok(FileBytes::Disk(file, len)),
             None => file.whole().map(FileBytes::Memory),

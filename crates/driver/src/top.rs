@@ -27,7 +27,7 @@ pub struct Row {
 
 /// Reads a labels file, one class a line. Errors: E0701; E0703 for text that is not UTF-8.
 pub fn read_labels(path: &Path) -> Result<Vec<String>, Diagnostic> {
-    let bytes = sys::read_file(path, sys::SOURCE_LIMIT)?;
+    let bytes = sys::read_file(path, sys::Limit::source())?;
     let text = String::from_utf8(bytes).map_err(|_| unsound(&path.display().to_string(), "labels are lines of UTF-8 text"))?;
     Ok(text.trim_end().lines().map(|line| line.trim().to_owned()).collect())
 }

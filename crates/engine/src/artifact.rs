@@ -58,7 +58,7 @@ pub(crate) enum Integrity {
 
 /// Opens an artifact. Errors: E0701 for an unreadable file, E0710 to E0714 for an unsound one.
 pub fn open(path: &Path) -> Result<Artifact, Diagnostic> {
-    let file = sys::open_file(path, sys::DATA_LIMIT)?;
+    let file = sys::open_file(path, sys::Limit::data())?;
     of_file(&path.display().to_string(), file.file(), Integrity::Checked)
 }
 

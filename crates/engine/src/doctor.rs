@@ -86,7 +86,7 @@ impl Findings {
         }
         rows.push((
             "limits",
-            format!("{} a text, {} a file of data", size(sys::SOURCE_LIMIT.bytes), size(sys::DATA_LIMIT.bytes)),
+            format!("{} a text, {} a file of data", size(sys::Limit::source().bytes), size(sys::Limit::data().bytes)),
         ));
         rows.iter().map(|(topic, words)| format!("{topic:<12}  {words}\n")).collect()
     }
@@ -120,8 +120,8 @@ impl Findings {
             "threads": cpu.threads,
             "cores": self.cores,
             "memory_limit": self.memory_limit,
-            "source_limit": sys::SOURCE_LIMIT.bytes,
-            "data_limit": sys::DATA_LIMIT.bytes,
+            "source_limit": sys::Limit::source().bytes,
+            "data_limit": sys::Limit::data().bytes,
             "fault": self.fault,
             "probe": probed,
         })

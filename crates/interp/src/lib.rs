@@ -19,6 +19,7 @@ use lower::{BlockId, CodeId, Instr, InstrKind, Slot};
 use memory::Memory;
 use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::limits::{CALL_DEPTH, CALLS};
 use relayc_ir::types::{Solver, Ty, Types};
 use relayc_ir::{ExprId, ExprKind, FuncId, Module};
 use relayc_ops::Table;
@@ -57,8 +58,8 @@ impl Default for Limits {
         Limits {
             max_tensor_bytes: MAX_TENSOR_BYTES,
             max_live_bytes: u64::MAX,
-            max_depth: 100_000,
-            max_calls: 10_000_000,
+            max_depth: CALL_DEPTH.count(),
+            max_calls: CALLS.get(),
             deadline: None,
             interrupted: None,
             under_way,
@@ -270,11 +271,16 @@ impl<'a> Interp<'a> {
         check_deadline(self.module, self.ops, expr, &self.limits)?;
         if depth >= self.limits.max_depth {
             let message = format!("more than {} nested calls", self.limits.max_depth);
-            return Err(self.fail(expr, Trap::new(codes::E0805, message)));
+            return Err(self.fail(
+                expr,
+                Trap { help: Some("`--limit call-depth=N` sets another limit"), ..Trap::new(codes::E0805, message) },
+            ));
         }
         if self.n_calls > self.limits.max_calls {
             let message = format!("more than {} calls", self.limits.max_calls);
-            return Err(self.fail(expr, Trap::new(codes::E0805, message)));
+            return Err(
+                self.fail(expr, Trap { help: Some("`--limit calls=N` sets another limit"), ..Trap::new(codes::E0805, message) })
+            );
         }
         Ok(())
     }

@@ -159,7 +159,7 @@ impl Symbols {
 
     /// The symbols of a file; none of one that has gone or is no text.
     fn read(&self, path: &Path) -> Vec<Found> {
-        let limit = Limit { bytes: MAX_FILE, ..sys::SOURCE_LIMIT };
+        let limit = Limit { bytes: MAX_FILE, set_by: None, ..Limit::source() };
         let text = sys::read_file(path, limit).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         text.map_or(vec![], |text| found_in(&Text::new(&text, self.encoding)))
     }

@@ -23,6 +23,7 @@ use super::refined::Refined;
 use super::rewrite::{Replaced, rewrite_with};
 use super::{Pass, PassCx};
 use relayc_base::Idx;
+use relayc_base::limits::FOLDED_BYTES;
 use relayc_ir::attrs::OpTable;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{Ty, Types, checked_bytes, dims_of};
@@ -42,9 +43,8 @@ pub(crate) const PASS: Pass = Pass {
     ..Pass::BASE
 };
 
-/// The most bytes of one constant, and of all that one run of the pass makes (reliability 2).
+/// The most bytes of one constant; [`FOLDED_BYTES`] bounds all that one run of the pass makes (reliability 2).
 const MAX_CONSTANT: u64 = 64 << 20;
-pub(crate) const MAX_ALL: u64 = 256 << 20;
 
 /// Results of up to so many bytes are folded whatever their operands are; larger ones where they are not more than so many
 /// times as large as their operands.
@@ -56,7 +56,8 @@ fn run(module: &mut Module, cx: &PassCx) -> bool {
     let pure = Pure::of(module, &order);
     let bindings = Bindings::of(module, &order);
     let packed = packed_weights(module, cx, &order);
-    let mut fold = Fold { cx, lets: lets(module, &order), bindings, packed, pure, refined: Refined::default(), left: MAX_ALL };
+    let mut fold =
+        Fold { cx, lets: lets(module, &order), bindings, packed, pure, refined: Refined::default(), left: FOLDED_BYTES.get() };
     rewrite_with(module, |module, replaced, expr| {
         fold.refined.follow(module, cx, &fold.lets, replaced, &mut fold.pure, expr);
         let new = fold.visit(module, replaced, expr)?;

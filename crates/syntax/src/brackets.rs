@@ -10,10 +10,8 @@ use super::errors;
 use super::starts::{STARTS, binds, starts_line};
 use super::token::{Tok, TokSet, Token};
 use relayc_base::diag::Diagnostic;
+use relayc_base::limits::NESTING;
 use relayc_base::{FileId, Span};
-
-/// The deepest nesting of brackets (reliability 2).
-pub(super) const MAX_DEPTH: usize = 4096;
 
 /// How many tokens ahead a repair is tested.
 const HORIZON: usize = 20_000;
@@ -70,11 +68,12 @@ fn closer(open: Tok) -> (Tok, &'static str) {
 
 /// Whether the brackets match, definition by definition.
 pub(super) fn balance(tokens: &[Token]) -> Balance {
+    let max_depth = NESTING.count();
     let mut open: Vec<Tok> = vec![];
     let mut matched = true;
     for (at, token) in tokens.iter().enumerate() {
         if is_open(token.tok) {
-            if open.len() == MAX_DEPTH {
+            if open.len() == max_depth {
                 return Balance::TooDeep(at);
             }
             open.push(token.tok);

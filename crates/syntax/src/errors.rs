@@ -12,6 +12,7 @@ use relayc_base::diag::codes::{
     W0014,
 };
 use relayc_base::diag::{Diagnostic, Edit};
+use relayc_base::limits::{DEFINITIONS, Limit, NESTING, SOURCE_BYTES, TOKENS};
 use relayc_base::text::{count, join_words, nearest, thousands};
 
 /// Shortens a text to one line for a message.
@@ -224,20 +225,36 @@ pub(super) fn glued_operator(place: Span, operator: &str) -> Diagnostic {
 
 // ---- Limits ----
 
-pub(super) fn source_too_large(place: Span, size: usize, limit: usize) -> Diagnostic {
-    let (size, limit) = (thousands(size as u64), thousands(limit as u64));
-    Diagnostic::new(E0801, format!("the text has {size} bytes, the limit is {limit}")).at(place, "not read")
+pub(super) fn source_too_large(place: Span, size: usize) -> Diagnostic {
+    let (size, limit) = (thousands(size as u64), thousands(SOURCE_BYTES.get()));
+    Diagnostic::new(E0801, format!("the text has {size} bytes, the limit is {limit}"))
+        .at(place, "not read")
+        .help(SOURCE_BYTES.help())
 }
 
-pub(super) fn too_many_tokens(place: Span, limit: usize) -> Diagnostic {
-    Diagnostic::new(E0801, format!("the text has more than {} tokens", thousands(limit as u64)))
+pub(super) fn too_many_tokens(place: Span) -> Diagnostic {
+    Diagnostic::new(E0801, format!("the text has more than {} tokens", thousands(TOKENS.get())))
         .at(place, "not read from here on")
+        .help(TOKENS.help())
 }
 
-pub(super) fn nesting_too_deep(place: Span, limit: usize) -> Diagnostic {
-    Diagnostic::new(E0802, format!("more than {} brackets inside each other", thousands(limit as u64)))
+pub(super) fn too_long(place: Span, what: &str, limit: &Limit) -> Diagnostic {
+    let size = thousands(u64::from(place.end - place.start));
+    Diagnostic::new(E0801, format!("a {what} of {size} bytes, the limit is {}", thousands(limit.get())))
+        .at(place, "too long")
+        .help(limit.help())
+}
+
+pub(super) fn too_many_definitions(place: Span) -> Diagnostic {
+    Diagnostic::new(E0801, format!("more than {} functions and types", thousands(DEFINITIONS.get())))
+        .at(place, "one too many")
+        .help(DEFINITIONS.help())
+}
+
+pub(super) fn nesting_too_deep(place: Span) -> Diagnostic {
+    Diagnostic::new(E0802, format!("more than {} brackets inside each other", thousands(NESTING.get())))
         .at(place, "this one is too deep")
-        .help("give inner values names, with `let %x = …;` or `%0 = …;`")
+        .help(format!("give inner values names, with `let %x = …;` or `%0 = …;`; {}", NESTING.help()))
 }
 
 // ---- Structure ----

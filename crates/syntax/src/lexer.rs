@@ -12,15 +12,10 @@ use super::token::{Tok, Token};
 use super::version::{OLD_VERSION, VERSION};
 use logos::Logos;
 use relayc_base::diag::{self, Diagnostic};
+use relayc_base::limits::{NAME_BYTES, SOURCE_BYTES, STRING_BYTES, TOKENS};
 use relayc_base::{FileId, Span};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-
-/// The largest source text, in bytes (reliability 2).
-pub(crate) const MAX_SOURCE: usize = 64 << 20;
-
-/// The most tokens a source text may have (reliability 2).
-pub(crate) const MAX_TOKENS: usize = 32 << 20;
 
 /// How many problems of tokens, and of nodes, are kept; the rest is counted.
 pub(crate) const MAX_KEPT: usize = 1000;
@@ -36,7 +31,8 @@ pub struct Lexed {
     pub diagnostics: Vec<Diagnostic>,
     /// The number of errors that were not kept.
     pub(crate) n_dropped: usize,
-    /// The start of the first comment or string without an end: the text after it is unreliable.
+    /// The start of the first comment or string without an end, or of what is behind the last token that may be: the text after it is
+    /// unreliable.
     pub(crate) cut: Option<u32>,
 }
 
@@ -46,7 +42,7 @@ pub fn lex(file: FileId, source: &str) -> Lexed {
 
 /// As [`lex`], with an earlier form of the text and what it was lexed to. The result does not depend on it.
 pub fn lex_again(file: FileId, source: &str, earlier: Option<(&str, &Lexed)>) -> Lexed {
-    let source = if source.len() > MAX_SOURCE { "" } else { source };
+    let source = if source.len() > SOURCE_BYTES.count() { "" } else { source };
     let earlier = earlier.filter(|(_, lexed)| lexed.has_no_problem()).map(|(text, lexed)| Earlier::of(lexed, text, source));
     let mut lexer = Lexer {
         file,
@@ -55,6 +51,8 @@ pub fn lex_again(file: FileId, source: &str, earlier: Option<(&str, &Lexed)>) ->
         tokens: Vec::with_capacity(earlier.as_ref().map_or(source.len() / 4, |earlier| earlier.lexed.tokens.len() + 64)),
         out: Lexed::default(),
         last_quote: source.rfind('"'),
+        max_tokens: TOKENS.count(),
+        max_bytes: NAME_BYTES.count().min(STRING_BYTES.count()),
         earlier,
     };
     lexer.begin();
@@ -123,6 +121,9 @@ struct Lexer<'s> {
     earlier: Option<Earlier<'s>>,
     /// Where the last quotation mark of the text is, until a string turns out to have no end.
     last_quote: Option<usize>,
+    max_tokens: usize,
+    /// No longer name or string needs a closer look.
+    max_bytes: usize,
 }
 
 impl Lexer<'_> {
@@ -153,7 +154,7 @@ impl Lexer<'_> {
         let at = lexed.tokens.partition_point(|token| token.start < then);
         let is_same = lexed.tokens.get(at).is_some_and(|token| (token.tok, token.start) == (Tok::Semi, then));
         // The limit ends a text in the same place, however it is read.
-        let is_too_long = self.tokens.len() + lexed.tokens.len() > MAX_TOKENS + at + 1;
+        let is_too_long = self.tokens.len() + lexed.tokens.len() > self.max_tokens + at + 1;
         if !is_same || is_too_long || at == 0 || lexed.tokens[at - 1].tok != before.tok {
             return false;
         }
@@ -191,9 +192,10 @@ impl Lexer<'_> {
             if self.rejoin() {
                 return;
             }
-            if self.tokens.len() > MAX_TOKENS {
+            if self.tokens.len() > self.max_tokens {
                 let span = self.span();
-                return self.report(errors::too_many_tokens(span, MAX_TOKENS));
+                self.out.cut = self.out.cut.or(Some(span.start));
+                return self.report(errors::too_many_tokens(span));
             }
         }
     }
@@ -217,6 +219,21 @@ impl Lexer<'_> {
 
     fn push_at(&mut self, tok: Tok, start: usize, end: usize) {
         self.tokens.push(Token { tok, start: start as u32, end: end as u32 });
+        if end - start > self.max_bytes {
+            self.check_length(tok, start, end);
+        }
+    }
+
+    /// Reports a name or a string over its limit.
+    fn check_length(&mut self, tok: Tok, start: usize, end: usize) {
+        let (what, limit) = match tok {
+            Tok::Local | Tok::Global | Tok::Ident => ("name", &NAME_BYTES),
+            Tok::Str => ("string", &STRING_BYTES),
+            _ => return,
+        };
+        if end - start > limit.count() {
+            self.report(errors::too_long(Span::new(self.file, start, end), what, limit));
+        }
     }
 
     fn span(&self) -> Span {

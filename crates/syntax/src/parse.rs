@@ -5,16 +5,17 @@
 
 use super::again::{self, Known, Marks, Parsed, Tokens};
 use super::ast::Ast;
-use super::brackets::{self, Balance, MAX_DEPTH};
+use super::brackets::{self, Balance};
 use super::build::Builder;
 use super::dialect::{self, Dialect};
 use super::failure::Failure;
-use super::lexer::{self, Lexed, MAX_SOURCE};
+use super::lexer::{self, Lexed};
 use super::recover::{Patch, Patched, Recovery};
 use super::token::{Tok, TokSet, Token};
 use super::{errors, unexpected};
 use lalrpop_util::ParseError;
 use relayc_base::diag::{self, Diagnostic};
+use relayc_base::limits::{DEFINITIONS, SOURCE_BYTES};
 use relayc_base::text::count;
 use relayc_base::{FileId, Span};
 use std::cell::Cell;
@@ -82,8 +83,8 @@ fn read(
     earlier: Option<&Parsed>,
 ) -> (Ast, Vec<Diagnostic>, Option<Left>) {
     let start = Span::new(file, 0, 0);
-    if source.len() > MAX_SOURCE {
-        let report = errors::source_too_large(start, source.len(), MAX_SOURCE);
+    if source.len() > SOURCE_BYTES.count() {
+        let report = errors::source_too_large(start, source.len());
         return (Ast::new(source), vec![report], None);
     }
     let old_forms = dialect::modernise(file, &source, &mut lexed, dialect);
@@ -104,7 +105,7 @@ fn read(
             }
             match brackets::balance(&tokens) {
                 Balance::TooDeep(at) => {
-                    problems.shown.push(errors::nesting_too_deep(tokens[at].span(file), MAX_DEPTH));
+                    problems.shown.push(errors::nesting_too_deep(tokens[at].span(file)));
                     Ast::new(source)
                 }
                 balance => {
@@ -123,6 +124,9 @@ fn read(
             Ast::new(source)
         }
     };
+    if let Some(def) = ast.defs.get(DEFINITIONS.count()) {
+        problems.shown.push(errors::too_many_definitions(def.span()));
+    }
     if let Some(first) = old_forms.first() {
         problems.shown.push(errors::old_forms(first.span, first.today, old_forms.len()));
     }

@@ -1,6 +1,7 @@
 //! The messages for files that cannot be read or written.
 
-use relayc_base::diag::{Code, Diagnostic, codes};
+use super::Limit;
+use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::thousands;
 use std::io::{Error, ErrorKind};
 use std::path::Path;
@@ -41,9 +42,13 @@ pub(super) fn replaced(path: &Path, of: &str) -> Diagnostic {
 }
 
 /// A file over its limit, with its size if known.
-pub(super) fn too_large(path: &Path, code: Code, size: Option<u64>, limit: u64) -> Diagnostic {
+pub(super) fn too_large(path: &Path, size: Option<u64>, Limit { bytes, code, set_by }: Limit) -> Diagnostic {
     let size = size.map_or("more bytes than allowed".into(), |size| format!("{} bytes", thousands(size)));
-    Diagnostic::new(code, format!("`{}` has {size}, the limit is {}", path.display(), thousands(limit)))
+    let report = Diagnostic::new(code, format!("`{}` has {size}, the limit is {}", path.display(), thousands(bytes)));
+    match set_by.filter(|limit| limit.get() == bytes) {
+        Some(limit) => report.help(limit.help()),
+        None => report,
+    }
 }
 
 /// E0717: a file that a model names, and why relayc does not read it.

@@ -20,6 +20,7 @@ mod memory;
 mod output;
 mod private;
 mod signals;
+mod waiting;
 mod write;
 
 pub use bytes::{Number, bytes_of, bytes_of_mut};
@@ -32,28 +33,44 @@ pub use memory::{cores, default_memory_limit, give_back_code, give_back_free_mem
 pub use output::terminal_width;
 #[cfg(feature = "linux")]
 pub use private::{Identity, PrivateFolder};
+pub use waiting::when_waiting;
 pub use write::{Content, replaces_none, write_all, write_atomic};
 
 use relayc_base::diag::{Code, Diagnostic, codes};
+use relayc_base::limits;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The largest size of a file, and the code of the error for a larger one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Limit {
     pub bytes: u64,
     pub code: Code,
+    /// What sets it, if anything does.
+    pub set_by: Option<&'static limits::Limit>,
 }
 
-/// A source text: 64 MiB.
-pub const SOURCE_LIMIT: Limit = Limit { bytes: 64 << 20, code: codes::E0801 };
+impl Limit {
+    /// Of a source text.
+    pub fn source() -> Limit {
+        Limit::of(&limits::SOURCE_BYTES, codes::E0801)
+    }
 
-/// Weights, arrays and images: 32 GiB.
-pub const DATA_LIMIT: Limit = Limit { bytes: 32 << 30, code: codes::E0804 };
+    /// Of weights, arrays and images.
+    pub fn data() -> Limit {
+        Limit::of(&limits::DATA_BYTES, codes::E0804)
+    }
 
-/// A model in another format: 2 GiB, the limit of protocol buffers.
-pub const MODEL_LIMIT: Limit = Limit { bytes: 2 << 30, code: codes::E0804 };
+    /// Of a model in another format.
+    pub fn model() -> Limit {
+        Limit::of(&limits::MODEL_BYTES, codes::E0804)
+    }
+
+    fn of(limit: &'static limits::Limit, code: Code) -> Limit {
+        Limit { bytes: limit.get(), code, set_by: Some(limit) }
+    }
+}
 
 /// A pipe or device states no size before it is read, and may never end: 1 GiB.
 const PIPE_LIMIT: u64 = 1 << 30;
@@ -71,18 +88,19 @@ pub struct Opened {
 /// Opens a file for reading. Errors: as [`read_file`].
 pub fn open_file(path: &Path, limit: Limit) -> Result<Opened, Diagnostic> {
     let failed = |error: std::io::Error| errors::unreadable(path, &error);
-    let file = std::fs::File::open(path).map_err(failed)?;
+    let file = waiting::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
         return Err(errors::unreadable(path, &ErrorKind::IsADirectory.into()));
     }
     let bytes = if metadata.is_file() { limit.bytes } else { limit.bytes.min(PIPE_LIMIT) };
+    let limit = Limit { bytes, ..limit };
     if metadata.len() > bytes {
-        return Err(errors::too_large(path, limit.code, Some(metadata.len()), bytes));
+        return Err(errors::too_large(path, Some(metadata.len()), limit));
     }
     // Files of the kernel say that they are empty.
     let len = Some(metadata.len()).filter(|&len| metadata.is_file() && len > 0);
-    Ok(Opened { path: path.to_owned(), file, cursor: Cursor::default(), len, limit: Limit { bytes, ..limit } })
+    Ok(Opened { path: path.to_owned(), file, cursor: Cursor::default(), len, limit })
 }
 
 impl Opened {
@@ -124,7 +142,7 @@ fn whole(from: impl Read, path: &Path, len: Option<u64>, limit: Limit) -> Result
     // A file may grow while it is read.
     from.take(limit.bytes + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > limit.bytes {
-        return Err(errors::too_large(path, limit.code, None, limit.bytes));
+        return Err(errors::too_large(path, None, limit));
     }
     Ok(bytes)
 }
@@ -192,8 +210,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("x");
         std::fs::write(&path, b"hello").expect("written");
-        assert_eq!(read_file(&path, Limit { bytes: 5, ..SOURCE_LIMIT }), Ok(b"hello".to_vec()));
-        assert_eq!(read_file(Path::new("/dev/null"), DATA_LIMIT), Ok(vec![]));
+        assert_eq!(read_file(&path, Limit { bytes: 5, ..Limit::source() }), Ok(b"hello".to_vec()));
+        assert_eq!(read_file(Path::new("/dev/null"), Limit::data()), Ok(vec![]));
     }
 
     #[test]
@@ -201,7 +219,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("x");
         std::fs::write(&path, b"0123456789").expect("written");
-        let file = open_file(&path, DATA_LIMIT).expect("opened");
+        let file = open_file(&path, Limit::data()).expect("opened");
         std::thread::scope(|scope| {
             for at in 0..8 {
                 let file = &file;
@@ -220,7 +238,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read() {
         let folder = tempfile::tempdir().expect("a folder");
-        let error = |path: &Path| read_file(path, SOURCE_LIMIT).expect_err("unreadable");
+        let error = |path: &Path| read_file(path, Limit::source()).expect_err("unreadable");
         let missing = error(&folder.path().join("x"));
         assert_eq!(missing.code, codes::E0701);
         assert!(missing.message.contains("no such file"), "{}", missing.message);
@@ -233,9 +251,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("x");
         std::fs::write(&path, b"hello").expect("written");
-        assert_eq!(read_file(&path, Limit { bytes: 4, ..SOURCE_LIMIT }).expect_err("too long").code, codes::E0801);
+        assert_eq!(read_file(&path, Limit { bytes: 4, ..Limit::source() }).expect_err("too long").code, codes::E0801);
         assert_eq!(
-            read_file(Path::new("/dev/zero"), Limit { bytes: 100, ..DATA_LIMIT }).expect_err("endless").code,
+            read_file(Path::new("/dev/zero"), Limit { bytes: 100, ..Limit::data() }).expect_err("endless").code,
             codes::E0804
         );
     }

@@ -3,6 +3,7 @@
 use super::Infer;
 use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, Edit, codes};
+use relayc_base::limits::{Limit, MATCH_STEPS};
 use relayc_base::text::{count, join_words};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, Mismatch, StepKind, Ty, TyData, Types};
@@ -133,7 +134,7 @@ pub(super) fn unmatched_cases(cases: &[String], span: Span) -> Diagnostic {
 pub(super) fn too_many_cases(span: Span) -> Diagnostic {
     Diagnostic::new(codes::E0805, "the cases of this match are too many to check")
         .at(span, "given up here")
-        .help("`match?` is not checked")
+        .help(format!("`match?` is not checked; {}", MATCH_STEPS.help()))
 }
 
 pub(super) fn not_a_function(module: &Module, callee: ExprId, ty: Ty) -> Diagnostic {
@@ -208,11 +209,11 @@ pub(super) fn unknown_expr(module: &Module, expr: ExprId, ty: Ty) -> Diagnostic 
     Diagnostic::new(codes::E0306, message).at(module.exprs[expr].span, known_part(module, ty))
 }
 
-pub(super) fn too_many_steps(place: Span) -> Diagnostic {
+pub(super) fn too_many_steps(place: Span, limit: &Limit) -> Diagnostic {
     Diagnostic::new(codes::E0805, "type inference takes too many steps")
         .at(place, "given up here")
         .note("the types of the program are too large, or functions without types use each other too often")
-        .help("declare the types of parameters and results")
+        .help(format!("declare the types of parameters and results; {}", limit.help()))
 }
 
 /// `field 1`, `parameter 0`: where inside the outer types two types disagree.

@@ -7,6 +7,7 @@
 
 use relayc_base::IndexVec;
 use relayc_base::index_type;
+use relayc_base::limits::MATCH_STEPS;
 use relayc_ir::{CtorId, Module, PatId, PatKind};
 
 index_type! {
@@ -22,9 +23,6 @@ enum Cand {
     Tuple(Vec<CandId>),
 }
 
-/// More pairs of pattern and candidate are not looked at.
-const MAX_STEPS: usize = 4_000_000;
-
 enum Covers {
     Yes,
     No,
@@ -34,7 +32,7 @@ enum Covers {
 
 /// The cases that no pattern covers, as text; `None` if there are too many to enumerate. The patterns are well typed.
 pub(super) fn unmatched(module: &Module, patterns: &[PatId]) -> Option<Vec<String>> {
-    let mut cx = Checker { module, cands: IndexVec::new(), n_steps: 0 };
+    let mut cx = Checker { module, cands: IndexVec::new(), n_steps: 0, max_steps: MATCH_STEPS.count() };
     let any = cx.cands.push(Cand::Any);
     let (mut candidates, mut missed) = (vec![any], Vec::new());
     while let Some(candidate) = candidates.pop() {
@@ -46,7 +44,7 @@ pub(super) fn unmatched(module: &Module, patterns: &[PatId]) -> Option<Vec<Strin
         if matches!(covers, Covers::Some) {
             candidates.extend(cx.expand(pat, candidate)?);
         }
-        if cx.n_steps > MAX_STEPS {
+        if cx.n_steps > cx.max_steps {
             return None;
         }
     }
@@ -57,6 +55,8 @@ struct Checker<'a> {
     module: &'a Module,
     cands: IndexVec<CandId, Cand>,
     n_steps: usize,
+    /// More pairs of pattern and candidate are not looked at.
+    max_steps: usize,
 }
 
 impl Checker<'_> {
@@ -127,7 +127,7 @@ impl Checker<'_> {
         let mut choices: Vec<Vec<CandId>> = vec![vec![]];
         for field in parts {
             self.n_steps += choices.len() * field.len() * parts.len();
-            if self.n_steps > MAX_STEPS {
+            if self.n_steps > self.max_steps {
                 return None;
             }
             let longer = choices.iter().flat_map(|choice| field.iter().map(|&part| [choice, &[part][..]].concat()));

@@ -18,6 +18,7 @@ pub use again::{Clean, Earlier};
 pub use forward::TypeClasses;
 pub use origin::DimOrigins;
 use relayc_base::diag::Diagnostic;
+use relayc_base::limits::{INFERENCE_STEPS, TYPE_PARTS, TYPES};
 use relayc_base::{Idx, IndexVec, Span};
 use relayc_ir::types::{DType, Solver, Ty, TyData};
 use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, GlobalId, Module, Operand, Root, VarId};
@@ -134,9 +135,9 @@ impl Budget {
     fn of(module: &Module) -> Budget {
         let n_exprs = module.exprs.len();
         Budget {
-            steps: 64 * n_exprs as u64 + 1_000_000,
-            types: module.types.n_types() + 16 * n_exprs + 1_000_000,
-            visits: 64 * n_exprs as u64 + 64_000_000,
+            steps: 64 * n_exprs as u64 + INFERENCE_STEPS.get(),
+            types: module.types.n_types() + 16 * n_exprs + TYPES.count(),
+            visits: 64 * n_exprs as u64 + TYPE_PARTS.get(),
         }
     }
 }
@@ -317,11 +318,16 @@ impl<'a> Infer<'a> {
     /// Whether the budget is used up; reports it once, at the place that is not looked at any more.
     fn is_over_budget(&mut self, place: Span) -> bool {
         let n_types = self.module.types.n_types();
-        let is_over = self.n_steps > self.budget.steps || n_types > self.budget.types || self.solver.is_exhausted();
-        if is_over && !std::mem::replace(&mut self.given_up, true) {
-            self.diagnostics.push(errors::too_many_steps(place));
+        let over = [
+            (self.n_steps > self.budget.steps, &INFERENCE_STEPS),
+            (n_types > self.budget.types, &TYPES),
+            (self.solver.is_exhausted(), &TYPE_PARTS),
+        ];
+        let Some((_, limit)) = over.into_iter().find(|(is_over, _)| *is_over) else { return false };
+        if !std::mem::replace(&mut self.given_up, true) {
+            self.diagnostics.push(errors::too_many_steps(place, limit));
         }
-        is_over
+        true
     }
 
     fn enter(&mut self, expr: ExprId, steps: &mut Vec<Step>) {

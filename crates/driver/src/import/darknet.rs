@@ -24,7 +24,7 @@ pub(super) fn import(bytes: &[u8], request: &Request) -> Outcome {
 fn weights(request: &Request) -> Result<Option<(String, Vec<u8>)>, Diagnostic> {
     match &request.weights[..] {
         [] => Ok(None),
-        [path] => Ok(Some((path.display().to_string(), sys::read_file(path, sys::MODEL_LIMIT)?))),
+        [path] => Ok(Some((path.display().to_string(), sys::read_file(path, sys::Limit::model())?))),
         _ => Err(Diagnostic::new(codes::E0707, "the weights of a network of Darknet are in one file: `--weights` is given once")),
     }
 }

@@ -57,7 +57,7 @@ fn some_of(names: &[&str], what: &str) -> String {
 
 /// E0720: the text would be too large to read again.
 pub(crate) fn too_much_text(bytes: u64) -> Diagnostic {
-    let limit = thousands(sys::SOURCE_LIMIT.bytes);
+    let limit = thousands(sys::Limit::source().bytes);
     let words = format!("with its weights the text has {} bytes, the limit of a text is {limit}", thousands(bytes));
     Diagnostic::new(codes::E0720, words).help("keep the weights in a file of their own: --params FILE")
 }

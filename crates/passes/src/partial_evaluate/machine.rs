@@ -3,9 +3,10 @@
 use super::super::build::{ExprKey, args as operands, bind, value_of};
 use super::super::copy::{Copy, renamed_pattern};
 use super::super::type_params::matched;
-use super::super::{PassCx, fold_constants, lambda_lift};
+use super::super::{PassCx, lambda_lift};
 use super::operators::{compute, matches};
 use super::values::{Closure, ClosureId, Fuel, Heap, Known, Store, Subst, Value, meet};
+use relayc_base::limits::FOLDED_BYTES;
 use relayc_base::{Idx, Span};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::Ty;
@@ -101,7 +102,7 @@ impl<'a> Machine<'a> {
             time: 0,
             entered: 0,
             left: MAX_EVALUATED + order.len() as u64,
-            bytes_left: fold_constants::MAX_ALL,
+            bytes_left: FOLDED_BYTES.get(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::limits::SOURCE_BYTES;
 use relayc_base::text::{count, thousands};
 
 /// The formatted text would not be the same program.
@@ -13,10 +14,11 @@ pub(crate) fn would_change(place: Span) -> Diagnostic {
 }
 
 /// The formatted text would be longer than a source text may be.
-pub(crate) fn too_large(place: Span, max: usize) -> Diagnostic {
-    Diagnostic::new(codes::E0801, format!("the formatted text would have more than {} bytes", thousands(max as u64)))
+pub(crate) fn too_large(place: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0801, format!("the formatted text would have more than {} bytes", thousands(SOURCE_BYTES.get())))
         .at(place, "in this file")
         .note("the file is as it was")
+        .help(SOURCE_BYTES.help())
 }
 
 /// Text of an older TVM; `n` places are not as today.

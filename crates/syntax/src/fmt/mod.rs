@@ -24,6 +24,7 @@ mod write;
 use crate::lexer::{self, Lexed};
 use crate::{self as syntax, ast::Ast};
 use relayc_base::diag::{self, Diagnostic, codes};
+use relayc_base::limits::SOURCE_BYTES;
 use relayc_base::{FileId, Span};
 use std::sync::Arc;
 use verify::Text;
@@ -77,8 +78,8 @@ impl Style {
         }
         let bug = |at: u32| vec![errors::would_change(Span { file, start: at, end: at })];
         let formatted = write::write(&ast, &lexed.tokens, &lexed.comments, self.width).map_err(|lost| bug(lost.0))?;
-        if formatted.len() > lexer::MAX_SOURCE {
-            return Err(vec![errors::too_large(Span { file, start: 0, end: 0 }, lexer::MAX_SOURCE)]);
+        if formatted.len() > SOURCE_BYTES.count() {
+            return Err(vec![errors::too_large(Span { file, start: 0, end: 0 })]);
         }
         let again = lexer::lex(verify::FORMATTED, &formatted);
         let new_ast = read(verify::FORMATTED, formatted.as_str().into(), &again).map_err(|_| bug(0))?;
@@ -98,14 +99,14 @@ impl Style {
         // What is wrong now is not in the file that the user has.
         self.format(file, &text).map_err(|reports| {
             let is_bug = reports.iter().any(|report| report.code != codes::E0801);
-            vec![if is_bug { errors::would_change(start) } else { errors::too_large(start, lexer::MAX_SOURCE) }]
+            vec![if is_bug { errors::would_change(start) } else { errors::too_large(start) }]
         })
     }
 }
 
 /// Parses a text: its tree or its errors. A text of comments only has a tree too.
 fn read(file: FileId, source: Arc<str>, lexed: &Lexed) -> Result<Ast, Vec<Diagnostic>> {
-    if lexed.tokens.is_empty() && !diag::has_errors(&lexed.diagnostics) && source.len() <= lexer::MAX_SOURCE {
+    if lexed.tokens.is_empty() && !diag::has_errors(&lexed.diagnostics) && source.len() <= SOURCE_BYTES.count() {
         return Ok(Ast::new(source));
     }
     let (ast, diagnostics) = syntax::parse(file, source);
