@@ -38,7 +38,7 @@ pub(super) fn refused(what: impl std::fmt::Display, reason: &str) -> Diagnostic 
 
 /// E0702 for an output that is also an input; `of` says what the input is read for.
 pub(super) fn replaced(path: &Path, of: &str) -> Diagnostic {
-    Diagnostic::new(codes::E0702, format!("`{}` is what {of}", path.display())).help("give `-o` another name")
+    Diagnostic::new(codes::E0702, format!("`{}` is what {of}", path.display())).help("write to another file")
 }
 
 /// A file over its limit, with its size if known.
