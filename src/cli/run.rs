@@ -145,6 +145,7 @@ enum Engine {
 
 pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let start = Instant::now();
+    replaces_nothing(args).map_err(|wrong| console.files(&[wrong], &Sources::default()))?;
     if inspect::is_elf(&args.program.file) {
         #[cfg(feature = "jit")]
         return Ok(artifact::run(console, args, start));
@@ -303,12 +304,14 @@ fn output_requests(args: &Args) -> OutputRequests {
     OutputRequests { files: args.output.clone(), all: args.outputs.clone() }
 }
 
-/// Requires that no output goes to a file that the run reads.
-fn replaces_nothing(args: &Args) -> Result<(), Failed> {
+/// Requires that no output goes to a file that the run reads. Errors: E0702.
+fn replaces_nothing(args: &Args) -> Result<(), Diagnostic> {
     let named = args.output.iter().filter_map(|text| bind::file_of(text));
-    let written = named.chain(args.outputs.as_deref()).chain(args.save_steps.as_deref());
-    let read = args.program.values.files(&args.program.file);
-    sys::replaces_none(&written.collect::<Vec<_>>(), &read, "the run reads").map_err(|wrong| Failed::before(vec![wrong]))
+    let written: Vec<&Path> =
+        named.chain([&args.outputs, &args.save_steps, &args.draw].into_iter().filter_map(|path| path.as_deref())).collect();
+    let mut read = args.program.values.files(&args.program.file);
+    read.extend([&args.labels, &args.program.choices.tuning].into_iter().filter_map(|path| path.as_deref()));
+    sys::replaces_none(&written, &read, "the run reads")
 }
 
 fn execute(
@@ -320,7 +323,6 @@ fn execute(
     call: Call,
 ) -> Result<Option<Prepared>, Failed> {
     let Call { bound, externals } = call;
-    replaces_nothing(args)?;
     let labels = args.labels.as_deref().map(top::read_labels).transpose()?;
     let ready = Instant::now();
     let limits = limits(args, ready);
