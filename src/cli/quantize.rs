@@ -2,6 +2,7 @@
 
 use super::{Console, Reading, Values, exit, named_tensors};
 use clap::ValueEnum;
+use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
 use relayc_driver::bind::{self, Bound, Requests};
 use relayc_driver::quantize::{self, Method, Options, Ready};
@@ -9,7 +10,7 @@ use relayc_driver::tensors;
 use relayc_driver::{Phase, Program, optimise, params, run, show};
 use relayc_ir::Module;
 use relayc_sys::{self as sys, Content};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Quantize a program to 8 bits by the ranges of its activations on samples, and say how accurate the result is.
 ///
@@ -68,6 +69,12 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
+    let mut read = args.values.files(&args.file);
+    read.extend(args.sample.iter().map(PathBuf::as_path));
+    let written: Vec<&Path> = args.params_out.iter().chain(&args.output).map(PathBuf::as_path).collect();
+    if let Err(wrong) = sys::replaces_none(&written, &read, "the program is quantized from") {
+        return console.files(&[wrong], &Sources::default());
+    }
     let until = Phase::Main;
     let mut program = match console.checked(&args.file, until, &args.reading.how(&args.entry, &[])) {
         Ok(program) => program,
@@ -101,7 +108,7 @@ fn quantized(console: &Console, args: &Args, program: &mut Program) -> Result<()
         Some(unbound) => unbound.text.clone(),
         None => show::print(program, show::Options { types: true, meta: true, exact: true, dim_names: false }),
     };
-    let mut files: Vec<(&std::path::Path, Content)> = vec![];
+    let mut files: Vec<(&Path, Content)> = vec![];
     if let (Some(path), Some(unbound)) = (&args.params_out, &unbound) {
         files.push((path, tensors::making_of(path, tensors::params::FORMAT, &unbound.weights)));
     }
