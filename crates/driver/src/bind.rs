@@ -605,16 +605,19 @@ impl<'t> Binder<'t> {
         }
         let given = || self.leaves.iter().zip(&self.given).filter_map(|(leaf, given)| Some((leaf, given.as_ref()?)));
         let misfits: Vec<(&Leaf, &Given)> = given().filter(|(leaf, given)| !leaf.accepts(&given.tensor)).collect();
-        let mut reported: Vec<&str> = vec![];
-        for (leaf, Given { tensor, from, is_weight, .. }) in &misfits {
-            let of_file: Vec<(&Leaf, &Tensor)> =
-                misfits.iter().filter(|(_, other)| other.from == *from).map(|(leaf, given)| (*leaf, &given.tensor)).collect();
-            if !is_weight || of_file.len() <= errors::FEW {
-                self.errors.push(errors::wrong_type(leaf, tensor.dtype(), tensor.shape(), from));
-            } else if !reported.contains(&from.as_str()) {
-                reported.push(from);
-                let n = given().filter(|(_, other)| other.from == *from).count();
-                self.errors.push(errors::wrong_weights(from, &of_file, n));
+        // The weights of each file that do not fit.
+        let mut of_files: FxHashMap<&str, Vec<(&Leaf, &Tensor)>> = FxHashMap::default();
+        for (leaf, given) in misfits.iter().filter(|(_, given)| given.is_weight) {
+            of_files.entry(&given.from).or_default().push((leaf, &given.tensor));
+        }
+        for (leaf, Given { tensor, from, is_weight, .. }) in misfits {
+            match of_files.get(from.as_str()).filter(|of_file| *is_weight && of_file.len() > errors::FEW) {
+                None => self.errors.push(errors::wrong_type(leaf, tensor.dtype(), tensor.shape(), from)),
+                Some(of_file) if std::ptr::eq(of_file[0].0, leaf) => {
+                    let n = given().filter(|(_, other)| other.from == *from).count();
+                    self.errors.push(errors::wrong_weights(from, of_file, n));
+                }
+                Some(_) => {}
             }
         }
         let tensors = self.given.into_iter().flatten().map(|given| given.tensor).collect();
