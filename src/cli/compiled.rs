@@ -332,8 +332,11 @@ impl Given {
         Ok(program)
     }
 
-    /// Runs these passes on the program. The exit code on failure, after reporting it.
+    /// Runs these passes on the program, if there are any. The exit code on failure, after reporting it.
     pub(crate) fn change(&self, console: &Console, passes: &Passes, program: &mut Program) -> Result<(), u8> {
+        if !passes.are_given() {
+            return Ok(());
+        }
         let target = self.target.of_passes().map_err(|words| console.usage(words))?;
         passes.run(console, program, (&self.entry, &self.values.params), target)
     }
