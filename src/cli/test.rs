@@ -73,7 +73,8 @@ fn collect(args: &Args) -> Result<Vec<Golden>, Diagnostic> {
     let mut tests: Vec<Golden> = Vec::new();
     for path in &args.paths {
         let of = |path: &PathBuf| testing::collect(path, args.sessions);
-        let found = match driver::programs::of(path).filter(|_| !path.is_dir()) {
+        let programs = if path.is_dir() { None } else { driver::programs::of(path) };
+        let found = match programs {
             Some(files) => files.iter().map(of).collect::<Result<Vec<_>, _>>().map(|found| found.concat()),
             None => of(path),
         };
