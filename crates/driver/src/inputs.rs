@@ -42,15 +42,15 @@ pub fn check(program: &Program, entry: &str, files: &[PathBuf], inputs: &Inputs)
     let refused = match inputs {
         Inputs::All => vec![],
         Inputs::Only(names) => {
-            let is_param = |wanted: &&String| params.iter().all(|var| name(var) != wanted.trim_start_matches('%'));
-            let unknown = names.iter().filter(is_param);
+            let of_params: FxHashSet<&str> = params.iter().map(name).collect();
+            let unknown = names.iter().filter(|wanted| !of_params.contains(bare(wanted)));
             let unknown = unknown.map(|wanted| unknown_name(wanted, "`--inputs-only`", params.iter().map(name)));
             let unknown: Vec<Diagnostic> = unknown.collect();
             if !unknown.is_empty() {
                 return Err(unknown);
             }
-            let named = |var: &VarId| names.iter().any(|wanted| wanted.trim_start_matches('%') == name(var));
-            open.iter().copied().filter(|var| !named(var)).collect()
+            let wanted: FxHashSet<&str> = names.iter().map(|wanted| bare(wanted)).collect();
+            open.iter().copied().filter(|var| !wanted.contains(name(var))).collect()
         }
         Inputs::Plain if lacking.is_some() && program.packed.doubt.is_some() => {
             let error = lacking.map(|warning| Diagnostic { severity: Severity::Error, ..warning });
@@ -69,6 +69,11 @@ pub fn check(program: &Program, entry: &str, files: &[PathBuf], inputs: &Inputs)
     }
 }
 
+/// A name as the module has it.
+fn bare(wanted: &str) -> &str {
+    wanted.trim_start_matches('%')
+}
+
 const AS_INPUTS: &str = "`--weights-as-inputs` makes inputs of all parameters without values";
 
 /// E0704 for weights without values, with all parameters.
@@ -81,6 +86,7 @@ fn missing(
 ) -> Diagnostic {
     let module = &program.module;
     let weights = weights(module, params);
+    let [is_open, is_refused] = [open, refused].map(|vars| vars.iter().copied().collect::<FxHashSet<VarId>>());
     let what =
         if refused.len() == 1 { "has no value and would become an input" } else { "have no values and would become inputs" };
     let noun = if refused.iter().all(|var| weights.contains_key(var)) { "weight" } else { "parameter" };
@@ -90,14 +96,14 @@ fn missing(
         let (name, ty) = (&module.vars[*var].name, module.vars[*var].checked_ty.or(module.vars[*var].ty));
         let ty = ty.map_or("?".to_owned(), |ty| module.types.text(ty));
         let role = match weights.get(var) {
-            _ if !open.contains(var) => ", given".to_owned(),
+            _ if !is_open.contains(var) => ", given".to_owned(),
             Some((arg, op)) => format!(", the `{arg}` of `{op}`"),
             None => String::new(),
         };
         error = error.note(format!("`{name}`: {ty}{role}"));
     }
     let plain: Vec<String> =
-        open.iter().filter(|var| !refused.contains(var)).map(|&var| module.vars[var].name.to_string()).collect();
+        open.iter().filter(|var| !is_refused.contains(var)).map(|&var| module.vars[var].name.to_string()).collect();
     error = error.help("give them values: `--params FILE`");
     if matches!(inputs, Inputs::Plain) && !plain.is_empty() {
         error =
