@@ -271,7 +271,8 @@ const GROUPS: &[(&str, &[&str])] = &[
 ];
 
 /// The command line with its commands in groups, which clap does not know.
-fn grouped(mut command: clap::Command) -> clap::Command {
+fn grouped() -> clap::Command {
+    let mut command = Args::command();
     command.build();
     let mut text = String::from("Commands:\n");
     for (title, names) in GROUPS {
@@ -439,7 +440,7 @@ fn words(text: &str) {
 /// Runs the command line.
 pub(crate) fn main() -> ExitCode {
     sys::own_process();
-    let parsed = grouped(Args::command()).try_get_matches().and_then(|matches| Args::from_arg_matches(&matches));
+    let parsed = grouped().try_get_matches().and_then(|matches| Args::from_arg_matches(&matches));
     let args = match parsed {
         Ok(args) => args,
         Err(error) if error.use_stderr() => {
@@ -522,4 +523,23 @@ fn report_bug(info: &std::panic::PanicHookInfo<'_>) {
         .note("this is a bug in relayc, not in your program")
         .help("please report it with the command line and the input; `relayc --version` names the version");
     words(&render::render(&[diagnostic], &Sources::new(), Format::Plain, false));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_help_has_all_commands() {
+        let mut command = Args::command();
+        command.build();
+        let commands: BTreeSet<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let shown: BTreeSet<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        if cfg!(feature = "jit") {
+            assert_eq!(commands, shown);
+        } else {
+            assert!(commands.is_subset(&shown), "{commands:?}");
+        }
+    }
 }
