@@ -1,8 +1,7 @@
 //! `relayc check`: parses, resolves, infers and lints; reports every error, and with `--fix` applies certain fixes.
 
 use super::projects::Projects;
-use super::{Console, Reading, Setting, exit, expanded};
-use relayc_base::Sources;
+use super::{Console, Reading, Setting, exit};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_driver::lint::{Level, Levels};
 use relayc_driver::{self as driver, Phase, Program, ReadOptions, fix};
@@ -48,14 +47,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     }
     let mut projects = Projects::new(console);
     let mut code = exit::FINE;
-    for path in expanded(&args.files) {
-        let path = match path {
-            Ok(path) => path,
-            Err(diagnostic) => {
-                code = code.max(console.files(&[diagnostic], &Sources::new()));
-                continue;
-            }
-        };
+    for path in console.programs(&args.files, &mut code) {
         let path = &path;
         let how = args.checking.how(path, &mut projects);
         let mut program = driver::check_file(path, Phase::Lint, &how);

@@ -1,7 +1,7 @@
 //! `relayc fmt`: formats programs in the canonical layout, with their comments.
 
 use super::projects::Projects;
-use super::{Console, Format, exit, expanded};
+use super::{Console, Format, exit};
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::escape_control;
 use relayc_base::{Sources, diff};
@@ -32,14 +32,7 @@ pub(crate) struct Args {
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let mut code = exit::FINE;
     let mut projects = Projects::new(console);
-    for path in expanded(&args.files) {
-        let path = match path {
-            Ok(path) => path,
-            Err(diagnostic) => {
-                code = code.max(console.files(&[diagnostic], &Sources::new()));
-                continue;
-            }
-        };
+    for path in console.programs(&args.files, &mut code) {
         let project = projects.of(&path);
         // A file is not written in a style that was not understood.
         if project.has_errors() {

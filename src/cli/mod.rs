@@ -294,20 +294,6 @@ const FIRST_STEPS: &str = "To begin with:
   relayc opt mlp.relay                                  what becomes of it
   relayc help run                                       all about a command";
 
-/// The files that these paths name: those below a folder, and those that fit a pattern such as `nets/**/*.relay`, sorted. Errors: E0701
-/// for a folder or a pattern without programs.
-pub(crate) fn expanded(paths: &[PathBuf]) -> Vec<Result<PathBuf, Diagnostic>> {
-    let of = |path: &PathBuf| match driver::programs::of(path) {
-        None => vec![Ok(path.clone())],
-        Some(found) if found.is_empty() => {
-            let error = Diagnostic::new(codes::E0701, format!("there is no program in `{}`", path.display()));
-            vec![Err(error.help("programs have names that end in `.relay`"))]
-        }
-        Some(found) => found.into_iter().map(Ok).collect(),
-    };
-    paths.iter().flat_map(of).collect()
-}
-
 /// Parses a time in seconds. Errors: why it is invalid, in words.
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: Option<f64> = text.parse().ok();
@@ -396,6 +382,22 @@ impl Console {
         let program = driver::check_file(file, until, how);
         self.diagnostics(&program.diagnostics, &program.sources);
         if program.has_errors() { Err(exit::of(&program.diagnostics)) } else { Ok(program) }
+    }
+
+    /// The files that these paths name: those below a folder, and those that fit a pattern such as `nets/**/*.relay`, sorted. A folder or
+    /// a pattern without programs is reported as E0701, which `code` then is.
+    pub(crate) fn programs(&self, paths: &[PathBuf], code: &mut u8) -> Vec<PathBuf> {
+        let mut programs = vec![];
+        for path in paths {
+            let found = driver::programs::of(path).unwrap_or_else(|| vec![path.clone()]);
+            if found.is_empty() {
+                let error = Diagnostic::new(codes::E0701, format!("there is no program in `{}`", path.display()))
+                    .help("programs have names that end in `.relay`");
+                *code = (*code).max(self.files(&[error], &Sources::new()));
+            }
+            programs.extend(found);
+        }
+        programs
     }
 
     /// Warns about parameters of an archive's program that stay inputs, because their weights are missing.
