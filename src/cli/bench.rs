@@ -8,6 +8,7 @@ use super::{Console, choices, exit, seconds};
 use crate::engine::compile::{Isa, Settings};
 use crate::engine::measure::{self, MachineLimits, Times};
 use crate::engine::subgraphs::CompileTrigger;
+use relayc_base::text::duration;
 use relayc_driver::inspect;
 use relayc_driver::timings::Timings;
 use serde_json::{Value, json};
@@ -106,10 +107,10 @@ impl Figures {
             "p50 {}  p90 {}  p99 {}  min {}  ({} runs, {} threads, {})\n\
              ready after {:.1} ms\n\
              machine: {:.1} GFLOP/s, {:.1} GB/s read\n",
-            time_text(times.at(0.5)),
-            time_text(times.at(0.9)),
-            time_text(times.at(0.99)),
-            time_text(times.at(0.0)),
+            duration(times.at(0.5)),
+            duration(times.at(0.9)),
+            duration(times.at(0.99)),
+            duration(times.at(0.0)),
             times.count(),
             self.threads,
             measure::isa_name(self.isa),
@@ -133,15 +134,6 @@ impl Figures {
             "ready_ms": self.ready_ms,
             "probe": { "gflops": self.probed.gflops, "read_gbs": self.probed.read_gbs },
         })
-    }
-}
-
-/// A time in milliseconds, in a unit in which it has four digits.
-fn time_text(ms: f64) -> String {
-    match ms {
-        _ if ms < 1e-3 => format!("{:.1} ns", ms * 1e6),
-        _ if ms < 1.0 => format!("{:.3} µs", ms * 1e3),
-        _ => format!("{ms:.3} ms"),
     }
 }
 

@@ -65,6 +65,15 @@ pub fn bytes(n: u64) -> String {
     }
 }
 
+/// A time in milliseconds in words, with three digits: `33.2 µs`, `1.25 s`.
+pub fn duration(ms: f64) -> String {
+    const UNITS: [(f64, &str); 4] = [(1e3, "s"), (1.0, "ms"), (1e-3, "µs"), (1e-6, "ns")];
+    let (scale, unit) = UNITS.into_iter().find(|(scale, _)| ms >= *scale).unwrap_or(UNITS[3]);
+    let time = ms / scale;
+    let digits = [100.0, 10.0].iter().filter(|least| time < **least).count();
+    format!("{time:.digits$} {unit}")
+}
+
 /// A number with thousands separated: `1,000,000`.
 pub fn thousands(n: u64) -> String {
     let digits = n.to_string();
@@ -117,6 +126,13 @@ pub fn format_exact(value: f64, same: impl Fn(f64) -> bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_have_three_digits() {
+        for (ms, text) in [(0.0332, "33.2 µs"), (1250.0, "1.25 s"), (2.5e-4, "250 ns"), (0.0, "0.00 ns"), (12.34, "12.3 ms")] {
+            assert_eq!(duration(ms), text);
+        }
+    }
 
     #[test]
     fn format_g_matches_c() {

@@ -4,12 +4,13 @@
 //! ones each time.
 
 use super::super::{Console, exit};
-use super::{Args, time_text};
+use super::Args;
 use crate::engine::library::{Error, Network, Options};
 use crate::engine::measure::{self, CallTimes, Times};
 use crate::engine::open::{OpenExecutable, OpenSession};
 use crate::engine::size_setting::{SizeSetting, Sizes};
 use relayc_base::random::SplitMix64;
+use relayc_base::text::duration;
 use relayc_driver::bind::{self, Bound, Requests, Slot};
 use relayc_driver::{Phase, optimise, run};
 use relayc_ir::types::Types;
@@ -189,7 +190,7 @@ impl Figures {
         }
         let line = |(size, OfSize { first, later, .. }): (String, OfSize)| {
             let later = Times::of(later);
-            let [first, p50, min] = [first, later.at(0.5), later.at(0.0)].map(time_text);
+            let [first, p50, min] = [first, later.at(0.5), later.at(0.0)].map(duration);
             format!("{size}: first {first}, then p50 {p50}  min {min}\n")
         };
         let lines: String = if n_sizes > MOST_LINES { String::new() } else { self.sizes.into_iter().map(line).collect() };
@@ -197,12 +198,12 @@ impl Figures {
             "{lines}{n_calls} calls of {n_sizes} sizes: first p50 {}  max {}, then p50 {}  p90 {}\n\
              code of a new size p50 {}, lookup p50 {}\n\
              weights {:.1} MB packed once, memory of runs {:.1} MB\nready after {ready_ms:.1} ms\n",
-            time_text(first.at(0.5)),
-            time_text(first.at(1.0)),
-            time_text(later.at(0.5)),
-            time_text(later.at(0.9)),
-            time_text(code.at(0.5)),
-            time_text(lookup / 1e3),
+            duration(first.at(0.5)),
+            duration(first.at(1.0)),
+            duration(later.at(0.5)),
+            duration(later.at(0.9)),
+            duration(code.at(0.5)),
+            duration(lookup / 1e3),
             weights as f64 / 1e6,
             arena as f64 / 1e6,
         )

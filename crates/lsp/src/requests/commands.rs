@@ -7,6 +7,7 @@
 use crate::text::Text;
 use lsp_types::{Position, Range, TextDocumentIdentifier, Uri};
 use relayc_base::diag::{self, Code};
+use relayc_base::text::duration;
 use relayc_driver::example::{self, Example, Runner};
 use relayc_driver::optimise::{self, Arg, PassPlan, PassPrinting, Step, Target};
 use relayc_driver::viz::{self, Form, Part};
@@ -98,15 +99,6 @@ impl Heat {
     pub(crate) fn label(&self) -> String {
         format!("{:.1} %, {}", 100.0 * self.share, duration(self.ms))
     }
-}
-
-/// A time in three digits.
-fn duration(ms: f64) -> String {
-    const UNITS: [(f64, &str); 4] = [(1e3, "s"), (1.0, "ms"), (1e-3, "µs"), (1e-6, "ns")];
-    let (scale, unit) = UNITS.into_iter().find(|(scale, _)| ms >= *scale).unwrap_or(UNITS[3]);
-    let time = ms / scale;
-    let digits = [100.0, 10.0].iter().filter(|least| time < **least).count();
-    format!("{time:.digits$} {unit}")
 }
 
 /// Reads a command. Errors: what is wrong with it, in words.
