@@ -403,7 +403,8 @@ impl Ready {
             Ok((port.name.clone(), tensor.ok_or_else(|| impossible(&port.name))?))
         };
         let ports = &self.description.sizes[session.size()].outputs;
-        let outputs = ports.iter().zip(&self.results[session.size()]).enumerate().map(output).collect::<Result<_, _>>()?;
+        let outputs =
+            ports.iter().zip(&self.results[session.size()]).enumerate().map(output).collect::<Result<_, Diagnostic>>()?;
         Ok(ArtifactRun { outputs, isa: session.isa(), threads: session.n_threads() })
     }
 

@@ -465,8 +465,7 @@ impl Compiled {
         if bytes <= self.limits.max_live_bytes {
             return Ok(());
         }
-        let trap = Trap::over_memory(bytes, self.limits.max_live_bytes);
-        Err(Box::new(Diagnostic::new(trap.code, trap.message).help(trap.help.unwrap_or_default())))
+        Err(Box::new(Trap::over_memory(bytes, self.limits.max_live_bytes).into()))
     }
 
     /// A session that runs in the workspaces it enters, with as many threads as these have.

@@ -410,10 +410,7 @@ pub fn failure(module: &Module, ops: &Table, expr: ExprId, trap: Trap) -> Box<Di
 
 fn told(name: Option<&str>, span: Span, trap: Trap) -> Diagnostic {
     let message = name.map_or(trap.message.clone(), |name| format!("`{name}`: {}", trap.message));
-    let diagnostic = match trap.help {
-        Some(help) => Diagnostic::new(trap.code, message).help(help),
-        None => Diagnostic::new(trap.code, message),
-    };
+    let diagnostic = Diagnostic::from(Trap { message, ..trap });
     if span == Span::NONE { diagnostic } else { diagnostic.at(span, "while running this") }
 }
 

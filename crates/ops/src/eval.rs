@@ -2,7 +2,7 @@
 //!
 //! Types have been checked: an evaluator checks only what depends on the data (an index, a divisor).
 
-use relayc_base::diag::{Code, codes};
+use relayc_base::diag::{Code, Diagnostic, codes};
 use relayc_base::text::thousands;
 use relayc_ir::attrs::AttrValue;
 use relayc_ir::tensor::Tensor;
@@ -23,6 +23,12 @@ pub const MAX_TENSOR_BYTES: u64 = 16 << 30;
 impl From<super::rel::Fault> for Trap {
     fn from(fault: super::rel::Fault) -> Trap {
         Trap::new(fault.trap.unwrap_or(fault.code), fault.message)
+    }
+}
+
+impl From<Trap> for Diagnostic {
+    fn from(Trap { code, message, help }: Trap) -> Diagnostic {
+        help.into_iter().fold(Diagnostic::new(code, message), Diagnostic::help)
     }
 }
 
