@@ -21,6 +21,9 @@ use relayc_ops::declarations::{
 
 /// What a call stands for.
 pub(crate) fn composed(module: &mut Module, cx: &PassCx, call: ExprId) -> Option<ExprId> {
+    if !cx.calls_any(module, call, &[&QNN_CONCATENATE, &QNN_AVG_POOL2D, &QNN_CONV2D_TRANSPOSE]) {
+        return None;
+    }
     let build = Build { cx, span: module.exprs[call].span };
     let attrs = module.call_attrs(call).to_vec();
     let operands = args(module, call);
