@@ -11,8 +11,8 @@ pub(crate) fn misplaced(name: &str, bytes: &[u8], expected: &str) -> Option<Diag
     // What was piped in has no name to repeat.
     let file = if name == sys::STDIN { "FILE" } else { name };
     let is = |what: &str| Diagnostic::new(codes::E0725, format!("`{name}` is {what}, not {expected}"));
-    if let Some(kind) = exchange::kind(bytes) {
-        return Some(exchanged(is, file, kind, bytes));
+    if let Some(known) = exchange::kind(bytes).and_then(|kind| exchanged(is, file, kind, bytes)) {
+        return Some(known);
     }
     let tensors = |kind| match kind {
         formats::Kind::Named => is("a file of tensors")
@@ -36,9 +36,9 @@ pub(crate) fn no_text(name: &str, bytes: &[u8]) -> Option<Diagnostic> {
     })
 }
 
-/// The message for a file of a kind that `relayc_exchange` tells.
-fn exchanged(is: impl Fn(&str) -> Diagnostic, file: &str, kind: Kind, bytes: &[u8]) -> Diagnostic {
-    match kind {
+/// The message for a file of a kind that `relayc_exchange` tells; `None` if [`Foreign`] has one.
+fn exchanged(is: impl Fn(&str) -> Diagnostic, file: &str, kind: Kind, bytes: &[u8]) -> Option<Diagnostic> {
+    Some(match kind {
         Kind::GraphJson => {
             let graph = graph_json::read(file, bytes);
             let mut calls =
@@ -55,8 +55,7 @@ fn exchanged(is: impl Fn(&str) -> Diagnostic, file: &str, kind: Kind, bytes: &[u
         Kind::DarknetCfg => is("a network of Darknet")
             .help(format!("make a program of it: `relayc import {file} --weights NET.weights -o NET.relay --params NET.params`")),
         Kind::Archive => is("an archive").help("`relayc print ARCHIVE` writes the program in it, if there is one"),
-        Kind::Elf => is("machine code")
-            .help(format!("`relayc run {file}` runs what `relayc build` wrote, `relayc inspect {file}` shows what is in it")),
+        Kind::Elf => return None,
         Kind::Json => is("JSON").help("Relay programs are text: `#[version = \"0.0.5\"] def @main(…) { … }`"),
-    }
+    })
 }
