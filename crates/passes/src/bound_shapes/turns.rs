@@ -63,6 +63,10 @@ impl Walk<'_> {
 
     /// The result of a loop that a call starts.
     pub(super) fn looped(&mut self, start: ExprId) -> Result<Value, Why> {
+        // There are parameters while a loop is being followed.
+        if !self.params.is_empty() {
+            return Err("a loop in a loop");
+        }
         let (var, of) = self.loops.starts.get(&start).cloned().ok_or("a function that is called")?;
         if self.reached(start)?.is_live() {
             return Err("a loop in a branch");
