@@ -12,6 +12,7 @@ mod shape;
 use super::misplaced::misplaced;
 use super::{bind, run, show};
 use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::limits::SOURCE_BYTES;
 use relayc_base::text::{count, thousands};
 use relayc_base::{Sources, Span};
 use relayc_check::infer;
@@ -70,8 +71,8 @@ impl Outcome {
 /// Imports a model of the format detected from its bytes, ONNX by default.
 ///
 /// Errors are diagnostics of the outcome: those of [`import::import`], [`mxnet::import`](relayc_exchange::mxnet::import) and
-/// [`darknet::import`](relayc_exchange::darknet::import), E0701 for the file, E0707 for a malformed shape, E0725 for a model that cannot be imported, E0804 for weights that do not fit
-/// into a text.
+/// [`darknet::import`](relayc_exchange::darknet::import), E0701 for the file, E0707 for a malformed shape, E0725 for a model that cannot
+/// be imported, E0804 for weights that do not fit into a text, E0801 for a program that does not.
 pub fn import(request: &Request) -> Outcome {
     let bytes = match sys::read_file(&request.model, sys::Limit::model()) {
         Ok(bytes) => bytes,
@@ -205,7 +206,7 @@ fn model(
     Ok(Model { text, weights: made.weights, inputs: made.inputs, warnings: made.warnings })
 }
 
-/// Infers and prints the program.
+/// Infers and prints the program. Errors: those of inference, E0801 for a text that nobody would read.
 fn printed(made: &mut import::Imported, origin: Origin) -> Result<String, Vec<Diagnostic>> {
     let wrong = infer::infer(&mut made.module, ops::table());
     if relayc_base::diag::has_errors(&wrong) {
@@ -213,7 +214,18 @@ fn printed(made: &mut import::Imported, origin: Origin) -> Result<String, Vec<Di
     }
     let options = Options { types: false, meta: true, exact: true, dim_names: show::names_sizes(&made.module) };
     let span = |span: Span| origin(span).map(|name| format!("{name}:0:0"));
-    Ok(print::print_with_origins(&made.module, ops::table(), options, &span))
+    let text = print::print_with_origins(&made.module, ops::table(), options, &span);
+    if text.len() <= SOURCE_BYTES.count() {
+        return Ok(text);
+    }
+    // The names of nodes are comments: a program without them is better than none.
+    let text = print::print_with_origins(&made.module, ops::table(), options, &|_| None);
+    if text.len() > SOURCE_BYTES.count() {
+        let (bytes, limit) = (thousands(text.len() as u64), thousands(SOURCE_BYTES.get()));
+        let words = format!("as a text the model has {bytes} bytes, the limit of a text is {limit}");
+        return Err(vec![Diagnostic::new(codes::E0801, words).help(SOURCE_BYTES.help())]);
+    }
+    Ok(text)
 }
 
 /// The program as requested.
