@@ -165,7 +165,9 @@ function showLegend() {
   if (data.heat) {
     entry(colors.cold, "little " + data.heat); entry(colors.hot, "most " + data.heat);
   } else {
-    entry(colors.products, "products"); entry(colors.elements, "element by element");
-    entry(colors.moves, "moves"); entry(colors.reduction, "reductions");
+    const families = { products: "products", elements: "element by element", moves: "moves", reduction: "reductions", other: "other operators" };
+    for (const family in families) {
+      if (nodes.some((node) => node.f === family)) entry(colors[family], families[family]);
+    }
   }
 }

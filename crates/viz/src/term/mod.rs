@@ -94,6 +94,8 @@ struct Drawing<'a> {
     incoming: IndexVec<NodeId, Vec<&'a Edge>>,
     /// The sources of its operands, each node once.
     operands: IndexVec<NodeId, Vec<NodeId>>,
+    /// Nodes of which something takes another field than the first.
+    divided: FxHashSet<NodeId>,
     changed: bool,
     out: String,
 }
@@ -116,7 +118,8 @@ impl<'a> Drawing<'a> {
             }
         }
         let changed = graph.nodes.iter().any(|node| node.change != Change::Kept);
-        Drawing { graph, width, incoming, operands, changed, out: String::new() }
+        let divided = graph.edges.iter().filter(|edge| edge.label != ".0" && tells(&edge.label)).map(|edge| edge.from).collect();
+        Drawing { graph, width, incoming, operands, divided, changed, out: String::new() }
     }
 
     fn function(&mut self, items: &Items, function: GroupId) {
@@ -176,7 +179,8 @@ impl<'a> Drawing<'a> {
         if !node.brief.is_empty() {
             text = format!("{text} {}", node.brief);
         }
-        let fields: Vec<&str> = self.incoming[id].iter().map(|edge| edge.label.as_str()).filter(|label| tells(label)).collect();
+        let told = |edge: &&&Edge| tells(&edge.label) && (edge.label != ".0" || self.divided.contains(&edge.from));
+        let fields: Vec<&str> = self.incoming[id].iter().filter(told).map(|edge| edge.label.as_str()).collect();
         if !fields.is_empty() {
             text = format!("{text} ‹{}›", fields.join(", "));
         }
@@ -217,9 +221,9 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Whether to show the field of an operand: the first field of a batch normalization is too common.
+/// Whether the label of an operand is a field. The first one of a batch normalization is too common to be shown.
 fn tells(label: &str) -> bool {
-    !label.is_empty() && label != ".0" && label != "then" && label != "else"
+    !label.is_empty() && label != "then" && label != "else"
 }
 
 fn mark(kind: NodeKind) -> char {
