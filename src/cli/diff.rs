@@ -13,8 +13,8 @@ use std::path::PathBuf;
 
 /// Compare two programs, or the tensors of two files; exit 1 if they differ.
 ///
-/// Programs are compared by their definitions, function by function, or with `--run` by their results. Files of tensors are weight files (`relayc params`), .npy and
-/// images; `FILE:NAME` is one tensor of a file.
+/// Programs are compared by their definitions, function by function, or with `--run` by their results. Files of tensors are weight
+/// files (`relayc params`), .npy and images; `FILE:NAME` is one tensor of a file.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -38,6 +38,9 @@ pub(crate) struct Args {
     set: Vec<String>,
     #[command(flatten)]
     allowed: Allowed,
+    /// Print JSON, `relayc.diff/1`.
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
@@ -46,14 +49,14 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     } else {
         of_programs(console, args)
     };
-    match found {
-        Ok(found) => match sys::stdout(&found.text) {
-            Ok(()) if found.same => exit::FINE,
-            Ok(()) => exit::PROGRAM,
-            Err(wrong) => console.files(&[wrong], &Sources::default()),
-        },
-        Err(code) => code,
-    }
+    found.and_then(|found| print(console, &found, args.json)).unwrap_or_else(|code| code)
+}
+
+/// Prints the differences; returns the exit code. Errors: the exit code, after reporting the error.
+pub(super) fn print(console: &Console, found: &Differences, json: bool) -> Result<u8, u8> {
+    let text = if json || console.is_json() { format!("{}\n", found.json()) } else { found.text() };
+    sys::stdout(&text).map_err(|wrong| console.files(&[wrong], &Sources::default()))?;
+    Ok(if found.same { exit::FINE } else { exit::PROGRAM })
 }
 
 fn of_programs(console: &Console, args: &Args) -> Result<Differences, u8> {

@@ -67,6 +67,9 @@ struct Diff {
     b: PathBuf,
     #[command(flatten)]
     tolerance: Allowed,
+    /// Print JSON, `relayc.diff/1`.
+    #[arg(long)]
+    json: bool,
 }
 
 /// The allowed difference of floats: `|a - b| <= atol + rtol * |b|`.
@@ -131,7 +134,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
         Action::Ls(args) => ls(console, args),
         Action::Get(args) => get(args).map_err(|wrong| said(console, &[wrong])),
         Action::Convert(args) => convert(console, args).map_err(|wrong| said(console, &[wrong])),
-        Action::Diff(args) => diff(args).map_err(|wrong| said(console, &[wrong])),
+        Action::Diff(args) => diff(console, args),
         Action::Bind(args) => bind(console, args),
         Action::Unbind(args) => unbind(console, args),
     };
@@ -171,10 +174,9 @@ fn convert(console: &Console, args: &Convert) -> Result<u8, Diagnostic> {
     Ok(exit::FINE)
 }
 
-fn diff(args: &Diff) -> Result<u8, Diagnostic> {
-    let found = compare::tensors(&args.a, &args.b, args.tolerance.tolerance())?;
-    sys::stdout(&found.text)?;
-    Ok(if found.same { exit::FINE } else { exit::PROGRAM })
+fn diff(console: &Console, args: &Diff) -> Result<u8, u8> {
+    let found = compare::tensors(&args.a, &args.b, args.tolerance.tolerance()).map_err(|wrong| said(console, &[wrong]))?;
+    super::diff::print(console, &found, args.json)
 }
 
 fn bind(console: &Console, args: &Bind) -> Result<u8, u8> {

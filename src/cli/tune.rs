@@ -8,6 +8,7 @@ use relayc_base::diag::Diagnostic;
 use relayc_base::text::count;
 use relayc_driver::optimise;
 use relayc_sys as sys;
+use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,6 +26,9 @@ pub(crate) struct Args {
     /// Seconds of measuring; compilation comes on top.
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds)]
     seconds: Duration,
+    /// Print JSON, `relayc.tune/1`.
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
@@ -45,11 +49,22 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let subject = Subject { program: &program, entry: &given.entry, args: &bound, settings: &settings, limits: &given.limits() };
     let tuned = progress::spin(console, "measuring strategies", || tune::tune(&subject, args.seconds));
     let tuned = tuned.map_err(|refused| given.refused(console, refused, &sources))?;
-    let said = report(&tuned, &settings);
+    let said = if args.json || console.is_json() { json(&tuned, &settings) } else { report(&tuned, &settings) };
     tuning.replace(&processor(settings.isa), &tuned.measured, tuned.entries);
     sys::write_atomic(&[(&args.output, tuning.text().as_bytes())]).map_err(files)?;
     sys::stdout(&said).map_err(files)?;
     Ok(exit::FINE)
+}
+
+fn json(tuned: &Tuned, settings: &Settings) -> String {
+    let Tuned { entries, measured, strategies, left, before, after } = tuned;
+    let entries =
+        entries.iter().map(|(key, entry)| json!({ "step": key, "strategy": entry.strategy, "measured": entry.comment }));
+    let value = json!({
+        "schema": "relayc.tune/1", "threads": settings.threads, "target": target_name(settings.isa), "strategies": strategies,
+        "shapes": measured.len(), "not_measured": left, "before_ms": before, "after_ms": after, "entries": entries.collect::<Vec<_>>(),
+    });
+    format!("{value}\n")
 }
 
 fn report(tuned: &Tuned, settings: &Settings) -> String {

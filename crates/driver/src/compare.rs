@@ -9,6 +9,9 @@ mod nodes;
 pub mod programs;
 pub mod values;
 
+pub use lines::Differences;
+use lines::Lines;
+
 use super::params::shown;
 use super::tensors::{self, FileBytes};
 use relayc_base::diag::Diagnostic;
@@ -21,14 +24,6 @@ use relayc_weights as formats;
 use relayc_weights::{Kind, TensorFile, images, tar};
 use std::fmt::Write;
 use std::path::Path;
-
-/// The result of a comparison.
-pub struct Differences {
-    /// Whether the two sides are equal.
-    pub same: bool,
-    /// One line for each difference, and one with the count.
-    pub text: String,
-}
 
 /// One side of a comparison of tensors.
 enum Side {
@@ -93,7 +88,7 @@ struct Tally {
     a: String,
     b: String,
     tolerance: Tolerance,
-    lines: String,
+    lines: Lines,
     equal: usize,
     within: usize,
     differ: usize,
@@ -102,11 +97,11 @@ struct Tally {
 
 impl Tally {
     fn new(a: &str, b: &str, tolerance: Tolerance) -> Tally {
-        Tally { a: shown(a), b: shown(b), tolerance, lines: String::new(), equal: 0, within: 0, differ: 0, alone: 0 }
+        Tally { a: shown(a), b: shown(b), tolerance, lines: Lines::unlimited(), equal: 0, within: 0, differ: 0, alone: 0 }
     }
 
     fn line(&mut self, text: &str) {
-        let _ = writeln!(self.lines, "{text}");
+        self.lines.push(text, &[]);
     }
 
     fn files(&mut self, from: &tensors::File, to: &tensors::File) -> Result<(), Diagnostic> {
@@ -155,15 +150,14 @@ impl Tally {
         }
     }
 
-    fn finish(mut self) -> Differences {
+    fn finish(self) -> Differences {
         let mut parts = vec![format!("{} equal", count(self.equal, "tensor"))];
         for (n, what) in [(self.within, "within the tolerance"), (self.differ, "different"), (self.alone, "on one side only")] {
             if n > 0 {
                 parts.push(format!("{n} {what}"));
             }
         }
-        self.line(&parts.join(", "));
-        Differences { same: self.differ + self.alone == 0, text: self.lines }
+        Differences::new(self.differ + self.alone == 0, self.lines, parts.join(", "))
     }
 }
 

@@ -49,7 +49,7 @@ pub fn verify(program: &Program, entry: &str, params: &[PathBuf], model: &Model)
     let how = Runs { entry: "main", n: VERIFYING_RUNS, requests: &requests, allowed: Allowed::OfScale, limits: &limits };
     let sides = [Side { name: "the program", program: &original }, Side { name: "the model", program: &back }];
     let found = values::runs(sides[0], sides[1], &how)?;
-    if found.same { Ok(()) } else { Err(vec![not_the_same(found.text.trim_end())]) }
+    if found.same { Ok(()) } else { Err(vec![not_the_same(found.text().trim_end())]) }
 }
 
 /// The program of a model. Errors: the first message of the import.

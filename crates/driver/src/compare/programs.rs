@@ -42,7 +42,8 @@ pub fn texts(a: Side, b: Side) -> Differences {
     let print =
         |side: Side| show::print(side.program, show::Options { types: false, meta: false, exact: true, dim_names: false });
     let (from, to) = (print(a), print(b));
-    Differences { same: from == to, text: diff::unified((a.name, &from), (b.name, &to)) }
+    let text = diff::unified((a.name, &from), (b.name, &to));
+    Differences::new(from == to, Lines::default(), text.trim_end_matches('\n').to_owned())
 }
 
 /// Compares the definitions of two programs. Both are checked, with types.
@@ -97,7 +98,7 @@ fn compared(a: Side, b: Side, mut nodes: Nodes) -> Differences {
             parts.push(format!("{n} {what}"));
         }
     }
-    Differences { same: lines.len() == 0, text: lines.finish(&parts.join(", ")) }
+    Differences::new(lines.len() == 0, lines, parts.join(", "))
 }
 
 /// The functions of one side that have another name on the other side.

@@ -4,6 +4,7 @@
 //! types by the names of their constructors. Functions and references are not compared.
 
 use super::Differences;
+use super::lines::Lines;
 use super::programs::Side;
 use crate::bind::leaves::{self, Leaf};
 use crate::bind::{self, Bound, Requests, Slot};
@@ -149,8 +150,8 @@ pub fn runs(a: Side, b: Side, how: &Runs) -> Result<Differences, Vec<Diagnostic>
             bind::bind_seeded(&entries[0].slots, &a.program.module.types, &with_packed(how.requests, a), seed)?;
         let again = again(&entries[0].slots, &a.program.module.types, &inputs, seed);
         let differs = |why: &str| {
-            let text = format!("@{}: {why}\n    from {} to {}, with `{again}`\n", how.entry, a.name, b.name);
-            Ok(Differences { same: false, text })
+            let text = format!("@{}: {why}\n    from {} to {}, with `{again}`", how.entry, a.name, b.name);
+            Ok(Differences::new(false, Lines::default(), text))
         };
         let given = given(&entries, (&inputs, &weights), &with_packed(how.requests, b), b)?;
         if let Err(wrong) = bind::fit(&entries[1].slots, &b.program.module.types, &given) {
@@ -163,7 +164,8 @@ pub fn runs(a: Side, b: Side, how: &Runs) -> Result<Differences, Vec<Diagnostic>
         }
     }
     let failed = if failed > 0 { format!("; {failed} fail on both sides") } else { String::new() };
-    Ok(Differences { same: true, text: format!("{}, no difference{failed}\n", count(how.n as usize, "run")) })
+    let text = format!("{}, no difference{failed}", count(how.n as usize, "run"));
+    Ok(Differences::new(true, Lines::default(), text))
 }
 
 /// The options of `relayc run` that make inputs of a seed again, with their sizes.
