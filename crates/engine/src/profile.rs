@@ -212,11 +212,13 @@ impl<'a> Profile<'a> {
     pub fn table(&self) -> String {
         let total = self.total();
         let mut out = table(self.rows, self.probed);
-        let _ = writeln!(out, "\n{:>8} {:>5} {:>6}  operators", "ms", "%", "groups");
+        let (unit, scale) = unit(total);
+        let _ = writeln!(out, "\n{unit:>8} {:>5} {:>6}  operators", "%", "groups");
         for (ops, count, ms) in totals(self.rows) {
-            let _ = writeln!(out, "{ms:>8.4} {:>5.1} {count:>6}  {ops}", ms / total * 100.0);
+            let _ = writeln!(out, "{:>8.3} {:>5.1} {count:>6}  {ops}", ms * scale, ms / total * 100.0);
         }
-        let _ = writeln!(out, "\n{total:.4} ms in all; {}\n{}", machine(self.probed, &self.needs), self.needs.words(self.peak));
+        let (machine, needs) = (machine(self.probed, &self.needs), self.needs.words(self.peak));
+        let _ = writeln!(out, "\n{:.3} {unit} in all; {machine}\n{needs}", total * scale);
         if !self.fallbacks.is_empty() {
             let _ = writeln!(out, "without a kernel: {}", self.fallbacks.join(", "));
         }
@@ -244,13 +246,19 @@ impl<'a> Profile<'a> {
     }
 }
 
+/// The unit of the times of a table, and how many of it a millisecond has.
+fn unit(total_ms: f64) -> (&'static str, f64) {
+    if total_ms < 1.0 { ("µs", 1e3) } else { ("ms", 1.0) }
+}
+
 /// Rows in order, under their heads.
 fn table(rows: &[Row], probed: &MachineLimits) -> String {
     let (mut out, total) = (String::new(), rows.iter().map(|row| row.ms).sum::<f64>());
+    let (unit, scale) = unit(total);
     let _ = writeln!(
         out,
-        "{:>8} {:>5} {:>8} {:>7} {:>6}  {:<7}  {:<6} {:<7} {:<44} operators",
-        "ms", "%", "GFLOP/s", "GB/s", "% peak", "bound", "name", "line", "kernel"
+        "{unit:>8} {:>5} {:>8} {:>7} {:>6}  {:<7}  {:<6} {:<7} {:<44} operators",
+        "%", "GFLOP/s", "GB/s", "% peak", "bound", "name", "line", "kernel"
     );
     for row in rows {
         let rates = Rates::of(row, probed);
@@ -261,8 +269,8 @@ fn table(rows: &[Row], probed: &MachineLimits) -> String {
         };
         let _ = writeln!(
             out,
-            "{:>8.4} {:>5.1} {gflops:>8} {:>7.1} {:>6.0}  {bound:<7}  {:<6} {:<7} {:<44} {}",
-            row.ms,
+            "{:>8.3} {:>5.1} {gflops:>8} {:>7.1} {:>6.0}  {bound:<7}  {:<6} {:<7} {:<44} {}",
+            row.ms * scale,
             row.ms / total * 100.0,
             rates.gbs,
             rates.nearest() * 100.0,

@@ -6,7 +6,7 @@ use crate::compile::Settings;
 use crate::measure::{MachineLimits, isa_name};
 use crate::subgraphs::{Measured, SubgraphTimes};
 use relayc_base::Sources;
-use relayc_base::text::count;
+use relayc_base::text::{count, duration};
 use relayc_driver::emit::place;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -64,11 +64,11 @@ impl SubgraphsProfile<'_> {
             let times = if calls.fract() == 0.0 { count(calls as usize, "call") } else { format!("{calls:.1} calls") };
             let _ = writeln!(
                 out,
-                "region {} of {} at {}: {times} a run, {:.4} ms each, on {}",
+                "region {} of {} at {}: {times} a run, {} each, on {}",
                 at + 1,
                 self.subgraphs.len(),
                 place(self.sources, of.part.span),
-                of.ms(),
+                duration(of.ms()),
                 if of.part.operands.is_empty() { "nothing".to_owned() } else { of.part.operands.join(", ") }
             );
             let _ = writeln!(out, "{}", table(&of.rows, self.probed));
@@ -76,9 +76,9 @@ impl SubgraphsProfile<'_> {
         let needs = self.needs();
         let _ = writeln!(
             out,
-            "{:.4} ms a run, {:.4} of them in regions; {}",
-            self.measured.ms,
-            self.inside(),
+            "{} a run, {} of them in regions; {}",
+            duration(self.measured.ms),
+            duration(self.inside()),
             machine(self.probed, &needs)
         );
         let _ = writeln!(out, "{}\n{}", needs.words(self.peak), self.words);
