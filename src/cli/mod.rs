@@ -85,14 +85,16 @@ pub(crate) struct Global {
     /// Report more.
     #[arg(short, long, global = true)]
     verbose: bool,
-    #[arg(long, global = true, value_name = "NAME=N", value_parser = parse_limit, help = limits_help())]
+    /// Set another limit: `nesting=1M`.
+    #[arg(long, global = true, value_name = "NAME=N", value_parser = parse_limit, long_help = limits_help())]
     limit: Vec<(&'static Limit, u64)>,
 }
 
 /// The help of `--limit`.
 fn limits_help() -> String {
     let names: Vec<String> = limits::ALL.iter().map(|limit| format!("`{}`", limit.name)).collect();
-    format!("Another limit; `K`, `M` and `G` multiply by 1,024. They are {}", join_words(&names, "and"))
+    let names = join_words(&names, "and");
+    format!("Set another limit: `nesting=1M`. `K`, `M` and `G` multiply by 1,024. There are {names}")
 }
 
 /// Parses a limit and sets it.
