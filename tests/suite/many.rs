@@ -235,6 +235,17 @@ fn suggestions_inside_each_other() {
     }
 }
 
+/// Without blanks they are one token, and one suggestion for all of them.
+#[test]
+fn projections_that_are_read_as_one_number() {
+    let text = format!("#[version = \"0.0.5\"]\ndef @main(%c: bool) {{ %c{} }}\n", ".0".repeat(MANY));
+    let program = check_text("many", &text, UNTIL);
+    let edits = program.diagnostics.iter().flat_map(|d| &d.helps).flat_map(|help| &help.edits);
+    let bytes =
+        edits.map(|edit| edit.text.len()).sum::<usize>() + program.diagnostics.iter().map(|d| d.message.len()).sum::<usize>();
+    assert!(program.has_errors() && bytes < 5 * MANY, "{bytes}");
+}
+
 /// Generic functions that are applied twice each: the size of the last type is exponential in their number.
 #[test]
 fn types_of_exponential_size() {

@@ -131,18 +131,16 @@ fn chained_projection(place: Span, text: &str, before: &[Token], source: &str) -
     if dot.tok != Tok::Dot || dot.end != place.start || !digits(first) || !second.split('.').all(digits) {
         return None;
     }
-    let report = Diagnostic::new(E0002, format!("`{text}` is not one index"))
+    let report = Diagnostic::new(E0002, format!("`{}` is not one index", excerpt(text)))
         .at(place, "read as one number")
         .note("a projection cannot follow a projection without parentheses");
     if !matches!(tuple.tok, Tok::Local | Tok::Graph | Tok::Ident) {
         return Some(report.help("put parentheses around the first projection, as in `(%t.0).1`"));
     }
     let whole = Span { start: tuple.start, ..place };
-    let nested = text.split('.').fold(tuple.text(source).to_owned(), |inner, index| match inner.contains('.') {
-        true => format!("({inner}).{index}"),
-        false => format!("{inner}.{index}"),
-    });
-    Some(report.fix(format!("write `{nested}`"), whole, nested))
+    // Every projection but the last one stands in parentheses.
+    let nested = "(".repeat(second.split('.').count()) + tuple.text(source) + "." + &text.replace('.', ").");
+    Some(report.fix(format!("write `{}`", excerpt(&nested)), whole, nested))
 }
 
 /// A comment that runs to the end of the text. `opening` is its `/*`.
