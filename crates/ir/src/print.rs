@@ -313,9 +313,12 @@ impl<'a> Printer<'a> {
     /// A let's line becomes the buffer of what follows, so that the next value's temporaries stand after it.
     fn let_bind(&mut self, first: ExprId, at: ExprId, n: usize) {
         let ExprKind::Let { value, body, .. } = self.module.exprs[at].kind else { return };
-        let value = self.print(value, true);
+        let mut text = self.print(value, true);
+        if matches!(self.module.exprs[value].kind, ExprKind::Let { .. }) {
+            text = self.nest.flat(text);
+        }
         let decl = self.pop_result();
-        self.buffers.push(format!("let {decl} = {value};\n"));
+        self.buffers.push(format!("let {decl} = {text};\n"));
         // TVM goes on with a let that others share too and so writes its variables twice; here it is one node with a number.
         if matches!(self.module.exprs[body].kind, ExprKind::Let { .. }) && self.uses[body.index()] <= 1 {
             self.let_start(first, body, n);
