@@ -66,21 +66,21 @@ pub fn place(sources: &Sources, span: Span) -> String {
 /// The graph or local variable that the text binds to the expression at a place: `%3` of `%3 = nn.relu(%2)`.
 pub fn bound_name(sources: &Sources, span: Span) -> Option<&str> {
     let text = &sources.file(span.file).filter(|_| !span.is_none())?.text;
+    let before = text.get(..span.start as usize)?.trim_end().strip_suffix('=')?;
     // Several bindings may stand in one line.
-    let line = text.get(..span.start as usize)?.rsplit(['\n', ';', '{']).next()?.trim_start();
+    let line = before.rsplit(['\n', ';', '{']).next()?.trim_start();
     let named = line.strip_prefix("let ").unwrap_or(line);
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/');
     let end = named.strip_prefix('%')?.find(|c| !is_name(c)).map_or(named.len(), |end| end + 1);
-    let between = named[end..].trim();
-    (between.ends_with('=') && !between.ends_with("==")).then(|| &named[..end])
+    (!named.ends_with('=')).then(|| &named[..end])
 }
 
 /// The name of the model's node that the expression at a place was imported from: the importer writes it in a comment after a
 /// call.
 pub fn imported_from(sources: &Sources, span: Span) -> Option<&str> {
     let text = &sources.file(span.file).filter(|_| !span.is_none())?.text;
-    let behind = text.get(span.end as usize..)?.split('\n').next()?;
-    let (comment, _) = behind.trim_start().strip_prefix("/*")?.split_once("*/")?;
+    let behind = text.get(span.end as usize..)?.trim_start_matches([' ', '\t']);
+    let (comment, _) = behind.strip_prefix("/*")?.split_once("*/")?;
     // A place in a text has a line; a node has none.
     comment.split_once("span=")?.1.trim().strip_suffix(":0:0")
 }
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn what_the_text_binds_has_a_name() {
         let mut sources = Sources::new();
-        let text = "  %3 = nn.relu(%x);\n  let %long.name: Tensor[(2), float32] = add(%3, nn.relu(%x));\n  %3 == exp(%3)\n{ %4 = tan(%3); let %y = cos(%4); %y }";
+        let text = "  %3 = nn.relu(%x);\n  let %long.name: Tensor[(2), float32] = add(%3, nn.relu(%x));\n  %3 == exp(%3)\n{ %4 = tan(%3); let %y = cos(%4);\n %5  =\n  sin(%y); sum(%5, axis=1) }";
         let file = sources.add("x", text);
         let name = |part: &str| {
             let start = text.find(part).expect("it is there");
@@ -112,6 +112,7 @@ mod tests {
         assert_eq!(name("nn.relu(%x));"), None, "an operand has no name of its own");
         assert_eq!(name("exp(%3)"), None, "a comparison binds nothing");
         assert_eq!((name("tan"), name("cos")), (Some("%4"), Some("%y")), "bindings in one line");
+        assert_eq!((name("sin"), name("1) }")), (Some("%5"), None), "in the next line; an attribute");
         assert_eq!(bound_name(&sources, Span::NONE), None);
     }
 }

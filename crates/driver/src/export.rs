@@ -3,9 +3,9 @@
 use super::bind::{Packed, Requests};
 use super::compare::programs::Side;
 use super::compare::values::{self, Allowed, Runs};
+use super::emit::bound_name;
 use super::optimise::{self, PassPlan, Target};
 use super::run::Limits;
-use super::show::bound_name;
 use super::{Phase, Program, bind, check_text, emit, import, run};
 use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, codes};
@@ -24,7 +24,7 @@ pub fn to_onnx(program: &Program, entry: &str, params: &[PathBuf]) -> Result<Mod
     let Some(global) = module.find_global(entry) else { return Err(vec![run::no_entry(module, entry)]) };
     let found = run::entry(module, entry).map_err(|error| vec![error])?;
     let weights = bind::weights(&found.slots, &module.types, params, &program.packed)?;
-    let names = |span: Span| bound_name(&program.sources, span);
+    let names = |span: Span| bound_name(&program.sources, span).map(str::to_owned);
     let origins = |span: Span| emit::imported_from(&program.sources, span).map(str::to_owned);
     let (func, results) = (module.globals[global].func, &found.results);
     let export = Export { module, func, name: entry, weights, results, names: &names, origins: &origins };
@@ -120,7 +120,6 @@ pub fn grouped(program: &mut Program, entry: &str, params: &[PathBuf], level: u8
 #[cfg(test)]
 mod tests {
     use super::*;
-    use relayc_base::Sources;
 
     #[test]
     fn a_model_that_computes_something_else_is_refused() {
@@ -131,21 +130,5 @@ mod tests {
         let refused = verify(&one, "main", &[], &model(&other)).expect_err("they differ").remove(0);
         assert_eq!(refused.code, codes::E0901);
         assert!(refused.message.contains("`out`: "), "{}", refused.message);
-    }
-
-    #[test]
-    fn names_stand_before_the_equals_sign() {
-        let name = |text: &str, value: &str| {
-            let mut sources = Sources::new();
-            let file = sources.add("x", text);
-            let at = text.find(value).expect("it is there");
-            bound_name(&sources, Span::new(file, at, at + value.len()))
-        };
-        assert_eq!(name("%3 = f(%x)", "f("), Some("%3".into()));
-        assert_eq!(name("  %x.1  =\n  f(%x)", "f("), Some("%x.1".into()));
-        assert_eq!(name("let %y: float32 = f(%x)", "f("), None);
-        assert_eq!(name("f(axis=1)", "1"), None);
-        assert_eq!(name("f(%x)", "f"), None);
-        assert_eq!(bound_name(&Sources::new(), Span::NONE), None);
     }
 }

@@ -2,8 +2,9 @@
 
 use super::bind::{self, Bound, Requests, Slot};
 use super::compare::values::{Allowed, Answer, agree};
+use super::emit::bound_name;
 use super::run::{self, Entry, Limits};
-use super::show::{self, Options, bound_name};
+use super::show::{self, Options};
 use super::tensors;
 use super::timings::Stopwatch;
 use super::{Phase, Program};
@@ -268,7 +269,7 @@ impl Showing<'_> {
         let name = |expr: ExprId| {
             let op = module.called_op(expr).map_or("a tuple", |op| ops::table().def(op).name);
             let span = module.exprs[expr].span;
-            let bound = bound_name(self.sources, span).map_or(String::new(), |name| name + " ");
+            let bound = bound_name(self.sources, span).map_or(String::new(), |name| format!("{name} "));
             match self.sources.line_col(span) {
                 Some((line, column)) => format!("{bound}{op} at {line}:{column}"),
                 None => op.to_owned(),

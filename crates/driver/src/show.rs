@@ -1,7 +1,7 @@
 //! Prints a program: its canonical text, and the types of its expressions.
 
 use super::Program;
-use relayc_base::{Sources, Span};
+use relayc_base::Span;
 pub use relayc_ir::print::Options;
 use relayc_ir::{Module, print};
 use relayc_ops as ops;
@@ -25,14 +25,4 @@ pub fn types_at(program: &Program, span: Span) -> Vec<String> {
     types.sort_unstable();
     types.dedup();
     types
-}
-
-/// The graph variable bound to the expression at a place: `%3` of `%3 = …`.
-pub(crate) fn bound_name(sources: &Sources, span: Span) -> Option<String> {
-    let before = sources.slice(Span { start: 0, end: span.start, ..span });
-    let before = before.trim_end().strip_suffix('=')?.trim_end();
-    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-    let at = before.rfind(|c| !is_part(c))?;
-    let name = &before[at..];
-    (name.starts_with('%') && name.len() > 1).then(|| name.to_owned())
 }
