@@ -9,6 +9,7 @@ mod goldens;
 mod grid;
 
 mod corners;
+mod deep;
 mod dynamic;
 mod editors;
 #[cfg(feature = "jit")]
