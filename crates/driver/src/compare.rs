@@ -49,7 +49,7 @@ fn entry_of(path: &Path) -> Option<(&str, &str)> {
 
 /// Whether a path names tensors, valid or not.
 pub fn is_of_tensors(path: &Path) -> bool {
-    path.to_str() != Some("-") && (entry_of(path).is_some() || kind_of(path).is_ok_and(|kind| kind.is_some()))
+    path.to_str() != Some("-") && (entry_of(path).is_some() || path.is_file() && kind_of(path).is_ok_and(|kind| kind.is_some()))
 }
 
 /// The tensors of a path. Errors: those of the file, E0722 for a file that seems to have no tensors.

@@ -45,9 +45,11 @@ fn graph(name: &str, bytes: &[u8], params: &[PathBuf]) -> Result<Inspected, Diag
     Ok(Inspected { text: graph_json::show(&graph, &weights), wrong })
 }
 
-/// Whether a file begins like an ELF file; false for one that cannot be read, which another caller reports.
+/// Whether a file begins like an ELF file; false for one that cannot be read, which another caller reports, and for a pipe, which can be
+/// read once.
 pub fn is_elf(path: &Path) -> bool {
     path != Path::new("-")
+        && path.is_file()
         && sys::open_file(path, sys::Limit::data())
             .and_then(|file| file.start::<4>())
             .is_ok_and(|bytes| relayc_exchange::artifact::is_elf(&bytes))

@@ -317,7 +317,7 @@ pub fn read_source(path: &Path, sources: &mut Sources) -> Result<FileId, Vec<Dia
 
 /// E0725 for a file that could not be read as a text, such as one that is too long, if it begins as another kind of file.
 fn too_long(path: &Path, name: &str) -> Option<Diagnostic> {
-    if name == sys::STDIN {
+    if name == sys::STDIN || !path.is_file() {
         return None;
     }
     let start = sys::open_file(path, sys::Limit::data()).and_then(|file| file.start::<512>()).ok()?;

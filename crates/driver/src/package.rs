@@ -35,6 +35,10 @@ pub(super) struct Package {
 /// Opens the program of an archive or of an ONNX model; `None` for an unreadable file or another one. Errors: as
 /// [`package::read`] and E0005 for its text, or as [`import`](super::import::import).
 pub(super) fn open(path: &Path, sources: &mut Sources) -> Result<Option<Package>, Vec<Diagnostic>> {
+    // A pipe can be read once, as a text.
+    if !path.is_file() {
+        return Ok(None);
+    }
     let one = |diagnostic| vec![diagnostic];
     let name = path.display().to_string();
     let Ok(file) = sys::open_file(path, sys::Limit::data()) else { return Ok(None) };
