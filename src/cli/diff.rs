@@ -1,11 +1,11 @@
 //! `relayc diff`: compares two programs, or the tensors of two files.
 
-use super::params::Allowed;
 use super::{Console, Reading, exit, weight_files};
 use relayc_base::Sources;
 use relayc_driver::bind::{self, Requests};
 use relayc_driver::compare::values::{self, Allowed as Bounds, Runs};
 use relayc_driver::compare::{self, Differences, programs};
+use relayc_driver::outputs::Tolerance;
 use relayc_driver::run::Limits;
 use relayc_driver::{self as driver, Phase, ReadOptions};
 use relayc_sys as sys;
@@ -41,6 +41,29 @@ pub(crate) struct Args {
     /// Print JSON, `relayc.diff/1`.
     #[arg(long)]
     json: bool,
+}
+
+/// The allowed difference of floats: `|a - b| <= atol + rtol * |b|`.
+#[derive(clap::Args)]
+pub(super) struct Allowed {
+    /// The relative tolerance of floats; 0 if neither is given.
+    #[arg(long)]
+    rtol: Option<f64>,
+    /// The absolute tolerance of floats; 0 if neither is given.
+    #[arg(long)]
+    atol: Option<f64>,
+}
+
+impl Allowed {
+    pub(crate) fn tolerance(&self) -> Tolerance {
+        self.given().unwrap_or(Tolerance { rtol: 0.0, atol: 0.0 })
+    }
+
+    /// The tolerance, if the command line gives one.
+    pub(crate) fn given(&self) -> Option<Tolerance> {
+        let given = self.rtol.is_some() || self.atol.is_some();
+        given.then(|| Tolerance { rtol: self.rtol.unwrap_or(0.0), atol: self.atol.unwrap_or(0.0) })
+    }
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {

@@ -1,11 +1,11 @@
 //! `relayc params`: lists, reads, converts and compares weight files.
 
+use super::diff::{self, Allowed};
 use super::{Console, Reading, exit, named_tensors, weight_files};
 use clap::Subcommand;
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::count;
-use relayc_driver::outputs::Tolerance;
 use relayc_driver::{self as driver, Phase, ReadOptions, compare, params, tensors};
 use relayc_sys::{self as sys, Content};
 use std::path::{Path, PathBuf};
@@ -70,29 +70,6 @@ struct Diff {
     /// Print JSON, `relayc.diff/1`.
     #[arg(long)]
     json: bool,
-}
-
-/// The allowed difference of floats: `|a - b| <= atol + rtol * |b|`.
-#[derive(clap::Args)]
-pub(super) struct Allowed {
-    /// The relative tolerance of floats; 0 if neither is given.
-    #[arg(long)]
-    rtol: Option<f64>,
-    /// The absolute tolerance of floats; 0 if neither is given.
-    #[arg(long)]
-    atol: Option<f64>,
-}
-
-impl Allowed {
-    pub(crate) fn tolerance(&self) -> Tolerance {
-        self.given().unwrap_or(Tolerance { rtol: 0.0, atol: 0.0 })
-    }
-
-    /// The tolerance, if the command line gives one.
-    pub(crate) fn given(&self) -> Option<Tolerance> {
-        let given = self.rtol.is_some() || self.atol.is_some();
-        given.then(|| Tolerance { rtol: self.rtol.unwrap_or(0.0), atol: self.atol.unwrap_or(0.0) })
-    }
 }
 
 /// Turn weights into constants of a program's text, which then runs without them.
@@ -176,7 +153,7 @@ fn convert(console: &Console, args: &Convert) -> Result<u8, Diagnostic> {
 
 fn diff(console: &Console, args: &Diff) -> Result<u8, u8> {
     let found = compare::tensors(&args.a, &args.b, args.tolerance.tolerance()).map_err(|wrong| said(console, &[wrong]))?;
-    super::diff::print(console, &found, args.json)
+    diff::print(console, &found, args.json)
 }
 
 fn bind(console: &Console, args: &Bind) -> Result<u8, u8> {

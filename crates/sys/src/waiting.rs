@@ -21,7 +21,9 @@ pub fn when_waiting(tell: impl Fn(&Path) + Send + Sync + 'static) {
 
 /// Opens a file for reading.
 pub(crate) fn open(path: &Path) -> std::io::Result<File> {
-    let Some(tell) = TELL.get().filter(|_| is_named_pipe(path)) else { return File::open(path) };
+    // Devices are opened at once.
+    let is_pipe = std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+    let Some(tell) = TELL.get().filter(|_| is_pipe) else { return File::open(path) };
     let (opened, waits) = channel::<()>();
     let to_tell = path.to_owned();
     std::thread::spawn(move || {
@@ -32,15 +34,4 @@ pub(crate) fn open(path: &Path) -> std::io::Result<File> {
     let file = File::open(path);
     drop(opened);
     file
-}
-
-#[cfg(unix)]
-fn is_named_pipe(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
-}
-
-#[cfg(not(unix))]
-fn is_named_pipe(_: &Path) -> bool {
-    false
 }
