@@ -1,6 +1,7 @@
 //! Transforms the layout of a tensor.
 
 use super::attrs::StdString;
+use crate::onnx::whole;
 use crate::prelude::*;
 use relayc_ir::kernel::View;
 
@@ -203,6 +204,28 @@ fn filled_up(data: Tensor, shape: &[usize]) -> Tensor {
         Some(at)
     };
     data.pick(shape, 0.0, source)
+}
+
+pub(crate) const ONNX: &[(&str, Onnx)] = &[(LAYOUT_TRANSFORM.name, Onnx::Nodes(layout_transform_onnx))];
+
+/// Where one of the layouts has no blocks, the axes are moved once.
+fn layout_transform_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let attrs = LayoutTransformAttrs::read(cx.attrs);
+    let (src, dst) = (Layout::parse(&attrs.src_layout.0)?, Layout::parse(&attrs.dst_layout.0)?);
+    let letters = if dst.rank() == dst.letters().len() { dst.letters() } else { src.letters() };
+    let data = cx.tensor(0);
+    let (dims, out) = (cx.axes(data).to_vec(), cx.out[0].0.clone());
+    let mut plain = cx.unpacked(data, &dims, &src, &letters)?;
+    if letters.chars().any(|letter| src.block(letter) != dst.block(letter)) {
+        let (have, want) = (whole(&dims, &src, &letters)?, whole(&out, &dst, &letters)?);
+        if have != want {
+            let after = have.iter().zip(&want).map(|(have, want)| want - have);
+            let widths: Vec<i64> = vec![0; have.len()].into_iter().chain(after).collect();
+            let widths = cx.ints("fill", &widths);
+            plain = cx.node("Pad", &[plain, widths]).one();
+        }
+    }
+    Ok(cx.packed(plain, &out, &dst, &letters)?.into())
 }
 
 pub(crate) const AUTO_SCHEDULER_LAYOUT_TRANSFORM: OpDef = OpDef {

@@ -5,8 +5,10 @@
 //! programs and writes bytes, without knowledge of operators. Nodes belong to operator set [`OPSET`]. Calls without an exact
 //! translation are refused, with the reason in words.
 
+mod layouts;
 mod sizes;
 
+pub(crate) use layouts::whole;
 pub use sizes::Sizes;
 
 use super::window;

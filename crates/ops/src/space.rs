@@ -415,7 +415,60 @@ fn flat(place: &[usize], shape: &[usize]) -> usize {
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (SPACE_TO_DEPTH.name, Onnx::Nodes(|cx| sub_pixel_onnx(cx, "SpaceToDepth"))),
     (DEPTH_TO_SPACE.name, Onnx::Nodes(|cx| sub_pixel_onnx(cx, "DepthToSpace"))),
+    (SPACE_TO_BATCH_ND.name, Onnx::Nodes(space_to_batch_onnx)),
+    (BATCH_TO_SPACE_ND.name, Onnx::Nodes(batch_to_space_onnx)),
 ];
+
+/// Splits each axis into blocks and moves the places in a block before the batch.
+fn space_to_batch_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let SpaceToBatchNdAttrs { block_shape, paddings, pad_value } = SpaceToBatchNdAttrs::read(cx.attrs);
+    let (mut data, n, out) = (cx.tensor(0), block_shape.len(), cx.out_shape()?);
+    let (shape, dtype) = (cx.shape(data)?, cx.out_dtype());
+    if paddings.iter().flatten().any(|&width| width > 0) {
+        let side = |side: usize| {
+            let pairs = paddings.iter().map(move |pair| pair[side]);
+            std::iter::once(0).chain(pairs).chain(vec![0; shape.len() - n - 1])
+        };
+        let widths: Vec<i64> = side(0).chain(side(1)).collect();
+        let (widths, value) = (cx.ints("pads", &widths), cx.scalar("pad_value", dtype, pad_value)?);
+        data = cx.node("Pad", &[data, widths, value]).one();
+    }
+    let blocks = block_shape.iter().enumerate().flat_map(|(at, &block)| [out[at + 1], block]);
+    let split: Vec<i64> = std::iter::once(shape[0]).chain(blocks).chain(shape[n + 1..].iter().copied()).collect();
+    let (split, axes) = (cx.reshaped(data, &split), block_axes(n, shape.len()));
+    let moved = cx.transposed(split, &axes);
+    Ok(cx.reshaped(moved, &out).into())
+}
+
+/// The axes of a tensor whose axes from 1 to `n` are split into blocks: those inside of blocks first, then the others.
+fn block_axes(n: usize, rank: usize) -> Vec<usize> {
+    let inside = (0..n).map(|at| 2 + 2 * at);
+    let whole = (0..n).map(|at| 1 + 2 * at);
+    inside.chain([0]).chain(whole).chain(2 * n + 1..n + rank).collect()
+}
+
+/// The inverse: the places in a block go behind the axis of their blocks.
+fn batch_to_space_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let BatchToSpaceNdAttrs { block_shape, crops } = BatchToSpaceNdAttrs::read(cx.attrs);
+    let (data, n) = (cx.tensor(0), block_shape.len());
+    let (shape, out) = (cx.shape(data)?, cx.out_shape()?);
+    let split: Vec<i64> = block_shape.iter().copied().chain([out[0]]).chain(shape[1..].iter().copied()).collect();
+    let split = cx.reshaped(data, &split);
+    let from = block_axes(n, shape.len());
+    let axes: Vec<usize> = (0..from.len()).map(|at| from.iter().position(|&axis| axis == at).unwrap_or(at)).collect();
+    let moved = cx.transposed(split, &axes);
+    let blocks = block_shape.iter().zip(&shape[1..]).map(|(block, dim)| block * dim);
+    let whole: Vec<i64> = std::iter::once(out[0]).chain(blocks).chain(shape[n + 1..].iter().copied()).collect();
+    let whole = cx.reshaped(moved, &whole);
+    if crops.iter().flatten().all(|&crop| crop == 0) {
+        return Ok(whole.into());
+    }
+    let starts: Vec<i64> = crops.iter().map(|pair| pair[0]).collect();
+    let ends: Vec<i64> = starts.iter().zip(&out[1..]).map(|(start, dim)| start + dim).collect();
+    let axes: Vec<i64> = (1..).take(n).collect();
+    let [starts, ends, axes] = [("starts", starts), ("ends", ends), ("axes", axes)].map(|(what, values)| cx.ints(what, &values));
+    Ok(cx.node("Slice", &[whole, starts, ends, axes]).one().into())
+}
 
 /// In the layout NCHW, in which ONNX has them, and of what falls into blocks without a rest.
 fn sub_pixel_onnx(cx: &mut OnnxCx, kind: &'static str) -> OnnxResult {

@@ -5,6 +5,7 @@ mod nchwc;
 mod rel;
 
 use super::conv::{self, Conv2dAttrs};
+use super::dense::require_product_onnx;
 use super::qnn::DensePackAttrs;
 use crate::prelude::*;
 use crate::window::{DHW, HW, LAYOUT, PADDING_DOC, WINDOW_DOC};
@@ -306,6 +307,19 @@ pub(crate) const FIFO_BUFFER: OpDef = OpDef {
     internal: true,
     ..OpDef::BASE
 };
+
+pub(crate) const ONNX: &[(&str, Onnx)] = &[(DENSE_PACK.name, Onnx::Nodes(dense_pack_onnx))];
+
+/// Of a weight in blocks of its rows, `(N, K, n)`.
+fn dense_pack_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    require_product_onnx(cx.out_dtype())?;
+    let shape = cx.shape(cx.tensor(1))?;
+    let [rows, columns, block] = shape[..] else { return Err("a weight in blocks of its columns".into()) };
+    let (data, weight) = (cx.operand_as_out(0)?, cx.operand_as_out(1)?);
+    let weight = cx.transposed(weight, &[0, 2, 1]);
+    let weight = cx.reshaped(weight, &[rows * block, columns]);
+    Ok(cx.node("Gemm", &[data, weight]).int("transB", 1).one().into())
+}
 
 pub(crate) const FAMILY: &[OpDef] = &[
     NCHWC,
