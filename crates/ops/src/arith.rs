@@ -176,19 +176,27 @@ fn divided(cx: &EvalCx, float: impl Fn(f64, f64) -> f64, int: impl Fn(i128, i128
 }
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
-    (ADD.name, Onnx::Node("Add", DTypeClass::Numbers)),
-    (SUBTRACT.name, Onnx::Node("Sub", DTypeClass::Numbers)),
-    (MULTIPLY.name, Onnx::Node("Mul", DTypeClass::Numbers)),
-    (DIVIDE.name, Onnx::Node("Div", DTypeClass::Numbers)),
+    (ADD.name, Onnx::Nodes(|cx| number_onnx(cx, "Add", "Or"))),
+    (SUBTRACT.name, Onnx::Nodes(|cx| number_onnx(cx, "Sub", "Xor"))),
+    (MULTIPLY.name, Onnx::Nodes(|cx| number_onnx(cx, "Mul", "And"))),
+    (DIVIDE.name, Onnx::Nodes(|cx| number_onnx(cx, "Div", "And"))),
     (TRUNC_DIVIDE.name, Onnx::Nodes(trunc_divide_onnx)),
     (FLOOR_DIVIDE.name, Onnx::Nodes(floor_divide_onnx)),
     (MOD.name, Onnx::Nodes(mod_onnx)),
     (TRUNC_MOD.name, Onnx::Nodes(mod_onnx)),
     (FLOOR_MOD.name, Onnx::Nodes(floor_mod_onnx)),
     (POWER.name, Onnx::Node("Pow", DTypeClass::Floats)),
-    (MAXIMUM.name, Onnx::Node("Max", DTypeClass::Numbers)),
-    (MINIMUM.name, Onnx::Node("Min", DTypeClass::Numbers)),
+    (MAXIMUM.name, Onnx::Nodes(|cx| number_onnx(cx, "Max", "Or"))),
+    (MINIMUM.name, Onnx::Nodes(|cx| number_onnx(cx, "Min", "And"))),
 ];
+
+/// ONNX computes with numbers only. A bool that is computed is whether the number is not 0: of a sum whether one of the bools is
+/// true, of a difference whether they differ, of a product whether both are true, and of a quotient, whose divisor is true, too.
+fn number_onnx(cx: &mut OnnxCx, of_numbers: &'static str, of_bools: &'static str) -> OnnxResult {
+    let kind = if cx.out_dtype().is_bool() { of_bools } else { of_numbers };
+    let operands = [cx.tensor(0), cx.tensor(1)];
+    Ok(cx.node(kind, &operands).one().into())
+}
 
 /// Integers are divided towards zero by ONNX too.
 fn trunc_divide_onnx(cx: &mut OnnxCx) -> OnnxResult {

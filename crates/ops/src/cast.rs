@@ -111,10 +111,24 @@ fn reinterpret_eval(cx: &EvalCx) -> EvalResult {
     Ok(tensor.ok_or_else(|| Trap::no_tensor(cx.out_dtype()))?.into())
 }
 
-pub(crate) const ONNX: &[(&str, Onnx)] = &[(CAST.name, Onnx::Nodes(cast_onnx)), (CAST_LIKE.name, Onnx::Nodes(cast_onnx))];
+pub(crate) const ONNX: &[(&str, Onnx)] = &[
+    (CAST.name, Onnx::Nodes(cast_onnx)),
+    (CAST_LIKE.name, Onnx::Nodes(cast_onnx)),
+    (REINTERPRET.name, Onnx::Nodes(reinterpret_onnx)),
+];
 
 fn cast_onnx(cx: &mut OnnxCx) -> OnnxResult {
     Ok(cx.operand_as_out(0)?.into())
+}
+
+/// Integers of one width have the same bits where one wraps to the other.
+fn reinterpret_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (from, to) = (cx.dtype(cx.tensor(0)), cx.out_dtype());
+    let wraps = |dtype: DType| !dtype.is_float() && !dtype.is_bool();
+    if from != to && !(wraps(from) && wraps(to)) {
+        return Err(format!("the bits of `{from}` as `{to}`, where ONNX knows integers only"));
+    }
+    cast_onnx(cx)
 }
 
 pub(crate) const FAMILY: &[OpDef] = &[CAST, CAST_LIKE, REINTERPRET];

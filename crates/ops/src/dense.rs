@@ -253,7 +253,8 @@ fn dense_onnx(cx: &mut OnnxCx) -> OnnxResult {
     require_product_onnx(cx.out_dtype())?;
     let rank = cx.rank(cx.tensor(0));
     let (data, weight) = (cx.operand_as_out(0)?, cx.operand_as_out(1)?);
-    if rank == 2 {
+    // Engines have this for floats only.
+    if rank == 2 && cx.out_dtype().is_float() {
         return Ok(cx.node("Gemm", &[data, weight]).int("transB", 1).one().into());
     }
     let weight = cx.transposed(weight, &[1, 0]);

@@ -2,6 +2,7 @@
 
 use super::attrs::Dims;
 use super::gather_lowering::read;
+use crate::onnx::Product;
 use crate::prelude::*;
 use relayc_ir::kernel::Instr;
 use relayc_ir::kernel::{FixedPoint, multiply_shift};
@@ -192,6 +193,14 @@ fn lowered_multiply_shift(body: &mut Body, x: Val, multiplier: Val, left: Val, r
     let result = body.bin(BinaryOp::ShrSigned, sum, places);
     let (result, none) = (body.un(UnaryOp::To(ScalarType::I32), result), body.i32(0));
     body.select(is_down, result, none)
+}
+
+pub(crate) const ONNX: &[(&str, Onnx)] = &[(FIXED_POINT_MULTIPLY.name, Onnx::Nodes(fixed_point_multiply_onnx))];
+
+fn fixed_point_multiply_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (attrs, data) = (FixedPointMultiplyAttrs::read(cx.attrs), cx.tensor(0));
+    let by = FixedPoint { multiplier: attrs.multiplier as i32, shift: attrs.shift as i32 };
+    Ok(cx.multiplied(data, &[by], &[], Product::OfOne)?.into())
 }
 
 pub(crate) const FAMILY: &[OpDef] = &[FIXED_POINT_MULTIPLY, FIXED_POINT_MULTIPLY_PER_AXIS];

@@ -114,7 +114,7 @@ const FAMILIES: &[Family] = &[
     (dilation::FAMILY, &[]),
     (dynamic::FAMILY, dynamic::ONNX),
     (einsum::FAMILY, einsum::ONNX),
-    (fixed_point::FAMILY, &[]),
+    (fixed_point::FAMILY, fixed_point::ONNX),
     (fourier::FAMILY, fourier::ONNX),
     (grid_sample::FAMILY, grid_sample::ONNX),
     (index::FAMILY, index::ONNX),

@@ -118,7 +118,18 @@ pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (LOGICAL_OR.name, Onnx::Node("Or", DTypeClass::Bools)),
     (LOGICAL_XOR.name, Onnx::Node("Xor", DTypeClass::Bools)),
     (LOGICAL_NOT.name, Onnx::Node("Not", DTypeClass::Bools)),
+    (RIGHT_SHIFT.name, Onnx::Nodes(right_shift_onnx)),
 ];
+
+/// ONNX shifts unsigned integers only, and says nothing of widths and more.
+fn right_shift_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (dtype, x) = (cx.out_dtype(), cx.tensor(0));
+    if dtype.is_float() || dtype.is_bool() {
+        return Err(format!("the bits of `{dtype}`"));
+    }
+    let by = cx.known(cx.tensor(1)).cloned().ok_or("a shift that is not known before running")?;
+    Ok(cx.moved_down(x, dtype, &by)?.into())
+}
 
 pub(crate) const FAMILY: &[OpDef] = &[
     LOGICAL_AND,

@@ -236,7 +236,8 @@ fn product_onnx(cx: &mut OnnxCx, transpose_a: bool, transpose_b: bool) -> OnnxRe
     require_product_onnx(cx.out_dtype())?;
     let ranks = [0, 1].map(|arg| cx.rank(cx.tensor(arg)));
     let (a, b) = (cx.operand_as_out(0)?, cx.operand_as_out(1)?);
-    if ranks == [2, 2] {
+    // Engines have this for floats only.
+    if ranks == [2, 2] && cx.out_dtype().is_float() {
         let node = cx.node("Gemm", &[a, b]).int("transA", transpose_a.into()).int("transB", transpose_b.into());
         return Ok(node.one().into());
     }

@@ -5,9 +5,11 @@
 //! programs and writes bytes, without knowledge of operators. Nodes belong to operator set [`OPSET`]. Calls without an exact
 //! translation are refused, with the reason in words.
 
+mod integers;
 mod layouts;
 mod sizes;
 
+pub(crate) use integers::Product;
 pub(crate) use layouts::whole;
 pub use sizes::Sizes;
 

@@ -11,7 +11,7 @@ mod product;
 mod rel;
 mod transpose;
 
-pub(crate) use onnx::ONNX;
+pub(crate) use onnx::{ONNX, conv_onnx, transpose_onnx};
 pub(super) use product::{conv_product, depthwise_nest};
 
 use super::blocks::{self, Blocks, Channels, Ends};

@@ -2,7 +2,7 @@
 
 mod onnx;
 
-pub(crate) use onnx::ONNX;
+pub(crate) use onnx::{ONNX, rounded_onnx};
 
 use crate::prelude::*;
 use relayc_ir::kernel::Instr;

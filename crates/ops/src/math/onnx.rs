@@ -59,23 +59,23 @@ fn whole_onnx(cx: &mut OnnxCx, round: fn(&mut OnnxCx, ValueId) -> ValueId) -> On
     Ok(if cx.out_dtype().is_float() { round(cx, data) } else { cx.map("Identity") }.into())
 }
 
-/// ONNX rounds halves to even, Relay away from zero: `sign(x) * (floor(|x|) + 1, if |x| - floor(|x|) >= 0.5, else floor(|x|))`,
-/// in which the difference is exact. A zero is itself: the sign of one says nothing of it.
 fn round_onnx(cx: &mut OnnxCx) -> OnnxResult {
-    whole_onnx(cx, |cx, x| {
-        let (sign, size) = (cx.node("Sign", &[x]).one(), cx.node("Abs", &[x]).one());
-        let floor = cx.node("Floor", &[size]).one();
-        let rest = cx.node("Sub", &[size, floor]).one();
-        let dtype = cx.out_dtype();
-        let number = |value: f64| Tensor::full(dtype, &[], value).expect("a float");
-        let [zero, half, one] =
-            [("zero", 0.0), ("half", 0.5), ("one", 1.0)].map(|(what, value)| cx.constant(what, number(value)));
-        let up = cx.node("GreaterOrEqual", &[rest, half]).one();
-        let above = cx.node("Add", &[floor, one]).one();
-        let size = cx.node("Where", &[up, above, floor]).one();
-        let (is_zero, rounded) = (cx.node("Equal", &[x, zero]).one(), cx.node("Mul", &[sign, size]).one());
-        cx.node("Where", &[is_zero, x, rounded]).one()
-    })
+    whole_onnx(cx, |cx, x| rounded_onnx(cx, x, cx.out_dtype()))
+}
+
+/// ONNX rounds halves to even, Relay away from zero: `sign(x) * (floor(|x|) + 1, if |x| - floor(|x|) >= 0.5, else floor(|x|))`,
+/// in which the difference is exact. A zero is itself: the sign of one says nothing of it. The dtype is a float.
+pub(crate) fn rounded_onnx(cx: &mut OnnxCx, x: ValueId, dtype: DType) -> ValueId {
+    let (sign, size) = (cx.node("Sign", &[x]).one(), cx.node("Abs", &[x]).one());
+    let floor = cx.node("Floor", &[size]).one();
+    let rest = cx.node("Sub", &[size, floor]).one();
+    let number = |value: f64| Tensor::full(dtype, &[], value).expect("a float");
+    let [zero, half, one] = [("zero", 0.0), ("half", 0.5), ("one", 1.0)].map(|(what, value)| cx.constant(what, number(value)));
+    let up = cx.node("GreaterOrEqual", &[rest, half]).one();
+    let above = cx.node("Add", &[floor, one]).one();
+    let size = cx.node("Where", &[up, above, floor]).one();
+    let (is_zero, rounded) = (cx.node("Equal", &[x, zero]).one(), cx.node("Mul", &[sign, size]).one());
+    cx.node("Where", &[is_zero, x, rounded]).one()
 }
 
 /// ONNX asks float32 and float64 only.

@@ -95,7 +95,7 @@ fn max_over(cx: &EvalCx, moves: &[Move]) -> Result<Tensor, Trap> {
 }
 
 /// The least number of a dtype, which TVM pads with; minus infinity is none (`tir/op/op.cc`, `min_value`).
-fn least(dtype: DType) -> f64 {
+pub(super) fn least(dtype: DType) -> f64 {
     match dtype {
         DType::BOOL => 0.0,
         DType::F16 => half::f16::MIN.to_f64(),

@@ -72,10 +72,6 @@ impl Windows {
             }
         }
         let sides = windows.iter().map(|window| (window.before, window.after)).collect::<Vec<_>>();
-        let wide = |at: usize| sides[at].0.max(sides[at].1 + beyond[at]) >= attrs.pool_size[at];
-        if (0..windows.len()).any(wide) {
-            return Err("padding as wide as the window".into());
-        }
         Ok(Windows {
             size: attrs.pool_size.clone(),
             strides: attrs.strides.clone(),
@@ -90,6 +86,11 @@ impl Windows {
     fn pads(&self) -> Vec<i64> {
         let after = self.sides.iter().zip(&self.beyond).map(|(side, beyond)| side.1 + beyond);
         self.sides.iter().map(|side| side.0).chain(after).collect()
+    }
+
+    /// Whether a window may cover nothing but padding, which ONNX does not allow.
+    fn are_wide(&self) -> bool {
+        (0..self.size.len()).any(|at| self.sides[at].0.max(self.sides[at].1 + self.beyond[at]) >= self.size[at])
     }
 
     fn may_reach_beyond(&self) -> bool {
@@ -117,9 +118,16 @@ fn max_pool_onnx(cx: &mut OnnxCx, spatial: &str) -> OnnxResult {
         DTypeClass::Ieee.require(dtype)?;
     }
     let windows = Windows::of(cx, &attrs, &turn)?;
-    let data = cx.transposed(cx.tensor(0), &turn.there);
+    let mut data = cx.transposed(cx.tensor(0), &turn.there);
+    let mut pads = windows.pads();
+    if windows.are_wide() {
+        let widths: Vec<i64> = pads.chunks(windows.size.len()).flat_map(|side| [&[0, 0], side].concat()).collect();
+        let (widths, least) = (cx.ints("padding", &widths), cx.scalar("least", dtype, super::eval::least(dtype))?);
+        data = cx.node("Pad", &[data, widths, least]).one();
+        pads.fill(0);
+    }
     let node = cx.node("MaxPool", &[data]).ints("kernel_shape", &windows.size).ints("strides", &windows.strides);
-    let node = node.ints("pads", &windows.pads()).ints("dilations", &windows.dilation);
+    let node = node.ints("pads", &pads).ints("dilations", &windows.dilation);
     let out = node.int("ceil_mode", windows.ceil.into()).one();
     Ok(cx.transposed(out, &turn.back).into())
 }
@@ -132,6 +140,9 @@ fn avg_pool_onnx(cx: &mut OnnxCx, spatial: &str) -> OnnxResult {
         return Err("the mean of windows with gaps".into());
     }
     let windows = Windows::of(cx, &attrs, &turn)?;
+    if windows.are_wide() {
+        return Err("padding as wide as the window".into());
+    }
     let mut data = cx.transposed(cx.tensor(0), &turn.there);
     let (mut pads, mut counted) = (windows.pads(), include_pad);
     // Padding counts, what lies beyond it does not: the padding becomes data.
@@ -166,9 +177,12 @@ fn over_all(cx: &mut OnnxCx, kind: &'static str, data: ValueId, turn: &Turn) -> 
 fn adaptive_onnx(cx: &mut OnnxCx, spatial: &str, (kind, global): Kinds) -> OnnxResult {
     let attrs = AdaptivePool2dAttrs::read(cx.attrs);
     let turn = Turn::of(&attrs.layout, spatial)?;
-    let data = cx.tensor(0);
-    DTypeClass::Ieee.require(cx.out_dtype())?;
+    let (data, dtype) = (cx.tensor(0), cx.out_dtype());
     let out = cx.out_shape()?;
+    if kind == AVERAGE.0 && !dtype.is_float() && turn.there[2..].iter().all(|&axis| out[axis] == 1) {
+        return mean_of_ints(cx, data, &turn.there[2..]);
+    }
+    DTypeClass::Ieee.require(dtype)?;
     if turn.there[2..].iter().all(|&axis| out[axis] == 1) {
         return over_all(cx, global, data, &turn);
     }
@@ -180,4 +194,17 @@ fn adaptive_onnx(cx: &mut OnnxCx, spatial: &str, (kind, global): Kinds) -> OnnxR
     let data = cx.transposed(data, &turn.there);
     let out = cx.node(kind, &[data]).ints("kernel_shape", &size).ints("strides", &size).one();
     Ok(cx.transposed(out, &turn.back).into())
+}
+
+/// The sum in int64 by the number of elements, rounded towards zero.
+fn mean_of_ints(cx: &mut OnnxCx, data: ValueId, axes: &[usize]) -> OnnxResult {
+    let dtype = cx.out_dtype();
+    let dims = axes.iter().map(|&axis| cx.dim(data, axis)).collect::<Result<Vec<i64>, String>>()?;
+    let n = dims.into_iter().try_fold(1i64, i64::checked_mul).filter(|&n| n > 0).ok_or("the mean of nothing")?;
+    let wide = cx.cast(data, dtype, DType::I64)?;
+    let axes: Vec<i64> = axes.iter().map(|&axis| axis as i64).collect();
+    let (axes, n) = (cx.ints("axes", &axes), cx.constant("count", Tensor::scalar(n)));
+    let sum = cx.node("ReduceSum", &[wide, axes]).one();
+    let mean = cx.node("Div", &[sum, n]).one();
+    Ok(cx.cast(mean, DType::I64, dtype)?.into())
 }

@@ -246,12 +246,10 @@ pub(super) fn leaky_relu_eval(cx: &EvalCx) -> EvalResult {
 pub(super) fn softmax_eval(cx: &EvalCx) -> EvalResult {
     let data = cx.tensor(0);
     let axis = SoftmaxAttrs::read(cx.attrs).axis.rem_euclid(data.rank().max(1) as i64) as usize;
-    let scale = cx.tensor(1).to_f64s()[0] as f32;
-    if scale.is_nan() || scale > 1.0 {
-        return Err(Trap::new(codes::E0506, format!("an input scale of {scale}, which is not at most 1")));
-    }
-    // The number that stands for 1; float to integer saturates.
-    let one = (1.0 / scale).round() as i32;
+    let scale = cx.tensor(1).to_f64s()[0];
+    let one = softmax_one(scale);
+    let one =
+        one.ok_or_else(|| Trap::new(codes::E0506, format!("an input scale of {}, which is not at most 1", scale as f32)))?;
     let x = int32s(&shifted(data, cx.tensor(2), -1, DType::I32)?);
     let (n, inner) = (data.shape()[axis], data.shape()[axis + 1..].iter().product::<usize>());
     let mut shares = vec![0; x.len()];
@@ -263,6 +261,12 @@ pub(super) fn softmax_eval(cx: &EvalCx) -> EvalResult {
     let shares = Tensor::from_vec(data.shape(), shares);
     let (scale, zero_point) = (Tensor::scalar(1.0f32 / 128.0), Tensor::scalar(0i32));
     Ok(to_dtype(&shares, &scale, &zero_point, 0, Output::of(cx, 3), DType::I8)?.into())
+}
+
+/// The number that stands for 1 in a scale; `None` where that is not at most 1. Float to integer saturates.
+pub(super) fn softmax_one(scale: f64) -> Option<i32> {
+    let scale = scale as f32;
+    (scale <= 1.0).then(|| (1.0 / scale).round() as i32)
 }
 
 /// The softmax, in 128ths, of numbers in units of `1 / one`.

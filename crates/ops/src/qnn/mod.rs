@@ -11,6 +11,7 @@ mod eval;
 mod lower;
 mod numbers;
 mod onnx;
+mod onnx_integers;
 mod rel;
 mod requantize;
 pub(crate) mod unary;
