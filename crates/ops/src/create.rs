@@ -331,7 +331,7 @@ fn count_onnx(cx: &mut OnnxCx, kind: &'static str) -> OnnxResult {
     Ok(cx.cast(count, DType::I64, cx.out_dtype())?.into())
 }
 
-fn shape_of_onnx(cx: &mut OnnxCx) -> OnnxResult {
+pub(super) fn shape_of_onnx(cx: &mut OnnxCx) -> OnnxResult {
     // Of a scalar it is the scalar 0.
     if cx.rank(cx.tensor(0)) == 0 { filled_onnx(cx, 0.0) } else { count_onnx(cx, "Shape") }
 }

@@ -149,7 +149,7 @@ const FAMILIES: &[Family] = &[
     (transpose::FAMILY, transpose::ONNX),
     (upsampling::FAMILY, upsampling::ONNX),
     (vision::FAMILY, vision::ONNX),
-    (vm::FAMILY, &[]),
+    (vm::FAMILY, vm::ONNX),
 ];
 
 /// The operator table.

@@ -3,7 +3,7 @@
 
 use super::annotation::{any_type_rel, operand};
 use super::attrs::{Constant, Dims, DimsOrNone, EnvFunc, ObjectMap, ObjectOf, VirtualDevice};
-use super::create::SHAPE_OF;
+use super::create::{SHAPE_OF, shape_of_onnx};
 use super::rel::require_tensor_dtype;
 use crate::prelude::*;
 use relayc_ir::types::{Ty, TyData};
@@ -267,6 +267,10 @@ fn meta_ref_rel(cx: &mut RelCx) -> RelResult {
             .help(format!("write `meta[{}][{}]`", attrs.node_type_key, attrs.node_index))
     })
 }
+
+/// Memory is the runtime's own, and so is when it is given back.
+pub(crate) const ONNX: &[(&str, Onnx)] =
+    &[(KILL.name, Onnx::Nodes(|_| Ok(Results(vec![])))), (VM_SHAPE_OF.name, Onnx::Nodes(shape_of_onnx))];
 
 pub(crate) const FAMILY: &[OpDef] =
     &[ALLOC_STORAGE, ALLOC_TENSOR, KILL, VM_SHAPE_OF, INVOKE_TVM_OP, RESHAPE_TENSOR, CALL_LOWERED, DEBUG, META_REF];
