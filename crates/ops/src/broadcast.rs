@@ -5,6 +5,7 @@ use super::create::{InitOpAttrs, require_shape};
 use super::gather_lowering::{copy, counted, is_float};
 use super::lists::{require_list, unknown};
 use super::lower::Rows;
+use crate::dense::require_product_onnx;
 use crate::prelude::*;
 use relayc_ir::kernel::Reduction;
 use relayc_ir::tensor::{Sum, broadcast_shape};
@@ -370,7 +371,23 @@ pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (WHERE.name, Onnx::Nodes(where_onnx)),
     (TILE.name, Onnx::Sized(tile_onnx)),
     (REPEAT.name, Onnx::Nodes(repeat_onnx)),
+    (COLLAPSE_SUM_LIKE.name, Onnx::Nodes(collapse_onnx)),
 ];
+
+fn collapse_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (data, out, dtype) = (cx.tensor(0), cx.out_shape()?, cx.out_dtype());
+    require_product_onnx(dtype)?;
+    let shape = cx.shape(data)?;
+    let added = shape.len() - out.len();
+    let summed = (0..shape.len()).filter(|&axis| axis < added || out[axis - added] != shape[axis]);
+    let axes: Vec<i64> = summed.map(|axis| axis as i64).collect();
+    if axes.is_empty() {
+        return Ok(data.into());
+    }
+    let axes = cx.ints("axes", &axes);
+    let sum = cx.node("ReduceSum", &[data, axes]).int("keepdims", 0).one();
+    Ok(cx.reshaped(sum, &out).into())
+}
 
 fn broadcast_onnx(cx: &mut OnnxCx) -> OnnxResult {
     let (data, dims) = (cx.tensor(0), cx.out[0].0.clone());
