@@ -220,14 +220,19 @@ impl Ready {
         let (step, mut begun, mut took) = (self.step, None, Duration::ZERO);
         let Ready { compiled, session, memory, inputs, outputs, .. } = self;
         let (inputs, rest) = cut(memory, inputs);
-        let run = compiled.run_session(session, &inputs, &mut cut(rest, outputs).0, &mut |next, _| {
-            match begun {
-                None if next == step => begun = Some(Instant::now()),
-                Some(start) if took.is_zero() => took = Instant::elapsed(&start),
-                _ => {}
-            }
-            Ok(())
-        });
+        let run = compiled.run_session(
+            session,
+            &inputs,
+            &mut cut(rest, outputs).0,
+            Some(&mut |next, _| {
+                match begun {
+                    None if next == step => begun = Some(Instant::now()),
+                    Some(start) if took.is_zero() => took = Instant::elapsed(&start),
+                    _ => {}
+                }
+                Ok(())
+            }),
+        );
         run.expect("nothing fails");
         took
     }

@@ -79,7 +79,7 @@ fn memory_of_callers_may_begin_anywhere() {
                 &mut own[begin..][..n]
             });
             let mut rows: Vec<&mut [u8]> = rows.collect();
-            session.run(&own, &mut rows, &NoFallback).expect("it runs");
+            session.run(&own, &mut rows, &NoFallback, |_| Ok(())).expect("it runs");
             let found: Vec<Vec<u8>> = rows.iter().map(|row| row.to_vec()).collect();
             assert_eq!(first.get_or_insert_with(|| found.clone()), &found, "{text} on {isa:?}, {at} bytes on");
         }

@@ -434,11 +434,16 @@ fn check_sizes(plan: &Plan, module: &Module, limits: &Limits) -> Result<(), Box<
 impl Compiled {
     /// Runs it once. Errors: the trap of an operator.
     pub fn run(&self, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
-        self.run_in(&mut self.session()?, args, &mut |_, _| Ok(()))
+        self.run_in(&mut self.session()?, args, None)
     }
 
     /// Like [`Compiled::run`], in a session of the program; `before` as in [`Compiled::run_session`].
-    pub fn run_in(&self, session: &mut PlanSession, args: &[Bound], before: TraceCallback) -> Result<Bound, Box<Diagnostic>> {
+    pub fn run_in(
+        &self,
+        session: &mut PlanSession,
+        args: &[Bound],
+        before: Option<TraceCallback>,
+    ) -> Result<Bound, Box<Diagnostic>> {
         let inputs: Vec<Cow<[u8]>> = tensors_in(args).into_iter().map(bytes).collect();
         let mut outputs = self.outputs();
         self.run_session(session, &inputs, &mut outputs, before)?;
@@ -498,7 +503,8 @@ impl Compiled {
         self.module.exprs[expr].span
     }
 
-    /// Runs a session on bytes; calls `before` with the memory before each step, and after the last.
+    /// Runs a session on bytes; calls `before`, if it is there, with the memory before each step, and after the last. Without it threads
+    /// may run several steps without waiting for each other.
     ///
     /// Errors: the trap of an operator, an error of `before`, E0805 after the time limit.
     pub fn run_session(
@@ -506,10 +512,13 @@ impl Compiled {
         session: &mut PlanSession,
         inputs: &[impl AsRef<[u8]>],
         outputs: &mut [impl AsMut<[u8]>],
-        before: TraceCallback,
+        before: Option<TraceCallback>,
     ) -> Result<(), Box<Diagnostic>> {
         let inputs: Vec<&[u8]> = inputs.iter().map(AsRef::as_ref).collect();
         let mut outputs: Vec<&mut [u8]> = outputs.iter_mut().map(AsMut::as_mut).collect();
+        let Some(before) = before else {
+            return session.run(&inputs, &mut outputs, &self.fallback(), |step| self.in_time(step));
+        };
         session.run_followed(&inputs, &mut outputs, &self.fallback(), &mut |step, memory| {
             self.in_time(step)?;
             before(step, memory)?;

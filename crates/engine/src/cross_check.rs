@@ -33,10 +33,15 @@ pub fn run(compiled: &Compiled, args: &[Bound]) -> Result<Agreement, Box<Diagnos
     let mut outputs = compiled.outputs();
     let mut comparing = Comparing { compiled, agreement: Agreement::default() };
     let mut groups = Groups::of(&compiled.program.plan);
-    compiled.run_session(&mut session, &inputs, &mut outputs, &mut |step, memory| {
-        groups.before(step, memory, &mut |group, operands, memory| comparing.compare(group, operands, memory))?;
-        if step == compiled.program.plan.steps.len() { comparing.outputs(memory) } else { Ok(()) }
-    })?;
+    compiled.run_session(
+        &mut session,
+        &inputs,
+        &mut outputs,
+        Some(&mut |step, memory| {
+            groups.before(step, memory, &mut |group, operands, memory| comparing.compare(group, operands, memory))?;
+            if step == compiled.program.plan.steps.len() { comparing.outputs(memory) } else { Ok(()) }
+        }),
+    )?;
     Ok(comparing.agreement)
 }
 

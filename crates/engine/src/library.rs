@@ -356,7 +356,7 @@ impl Session {
         let said = |error: Box<Diagnostic>| Error::said(*error);
         match (code, &mut self.session) {
             (Code::Whole(compiled), Some(session)) => {
-                session.run_followed(inputs, outputs, &compiled.fallback(), &mut |step, _| compiled.in_time(step)).map_err(said)
+                session.run(inputs, outputs, &compiled.fallback(), |step| compiled.in_time(step)).map_err(said)
             }
             (Code::Partial { partial, slots, types }, _) => {
                 let mut tensors = takes.iter().zip(inputs).map(|(port, bytes)| {

@@ -104,7 +104,7 @@ fn times(compiled: &Compiled, bound: &[Bound], measure: Duration) -> Result<Vec<
     let mut outputs = compiled.outputs();
     let (mut times, start) = (StepTimes::default(), Instant::now());
     while times.runs < 4 || start.elapsed() < measure {
-        times.measure(|before| compiled.run_session(&mut session, &inputs, &mut outputs, before))?;
+        times.measure(|before| compiled.run_session(&mut session, &inputs, &mut outputs, Some(before)))?;
         if compiled.program.plan.steps.iter().all(|step| step.once) {
             break;
         }

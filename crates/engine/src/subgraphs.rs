@@ -458,7 +458,7 @@ impl PartialProgram {
         let mut session = idle.map_or_else(|| ready.compiled.session_on(self.how.pool.clone()), Ok)?;
         let result = match (&self.how.steps, self.how.measuring.load(Ordering::Relaxed)) {
             (Some(steps), _) => tap::run(steps, &ready.compiled, &ready.taps, &mut session, args),
-            (None, false) => ready.compiled.run_in(&mut session, args, &mut |_, _| Ok(())),
+            (None, false) => ready.compiled.run_in(&mut session, args, None),
             (None, true) => ready.run_measured(&mut session, args),
         };
         sessions().push(session);

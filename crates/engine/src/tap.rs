@@ -155,20 +155,25 @@ pub(crate) fn run(
 ) -> Result<Bound, Box<Diagnostic>> {
     let module = compiled.module();
     let mut groups = Groups::of(&compiled.program.plan);
-    let result = compiled.run_in(session, args, &mut |step, memory| {
-        if !steps.checks() {
-            return Ok(());
-        }
-        groups.before(step, memory, &mut |group, operands, memory| {
-            // What lies nowhere is part of a later group's kernel, and is seen there.
-            let (Some(operands), Some(result)) = (operands, trace::read(&group.result, memory)) else {
+    let result = compiled.run_in(
+        session,
+        args,
+        Some(&mut |step, memory| {
+            if !steps.checks() {
                 return Ok(());
-            };
-            let operands: Vec<&Tensor> = operands.iter().flat_map(|operand| operand.tensors()).map(|near| &near.value).collect();
-            let results: Vec<&Tensor> = result.tensors().into_iter().map(|near| &near.value).collect();
-            finite::check(module, group.call, &operands, &results)
-        })
-    })?;
+            }
+            groups.before(step, memory, &mut |group, operands, memory| {
+                // What lies nowhere is part of a later group's kernel, and is seen there.
+                let (Some(operands), Some(result)) = (operands, trace::read(&group.result, memory)) else {
+                    return Ok(());
+                };
+                let operands: Vec<&Tensor> =
+                    operands.iter().flat_map(|operand| operand.tensors()).map(|near| &near.value).collect();
+                let results: Vec<&Tensor> = result.tensors().into_iter().map(|near| &near.value).collect();
+                finite::check(module, group.call, &operands, &results)
+            })
+        }),
+    )?;
     match result {
         Bound::Tuple(mut results) if !taps.is_empty() => {
             let values = results.split_off(1);

@@ -117,6 +117,16 @@ fn is_small(code: &Compiled) -> bool {
     (code.flops() as f64 / 60.0).max(weights as f64 / 40.0) <= REGION_NS
 }
 
+/// The time of a contraction on one core whose weights are in its caches.
+pub(crate) fn work_ns(code: &Compiled) -> f64 {
+    code.flops() as f64 / 60.0
+}
+
+/// Whether the weights are few enough for each thread to read all of them, from a part of its second-level cache.
+pub(crate) fn is_in_caches(code: &Compiled) -> bool {
+    code.packed_bytes() <= 128 << 10
+}
+
 /// A strategy that a caller asks for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Wish {

@@ -4,6 +4,7 @@
 //! run changes. The same inputs give the same bytes for any number of threads, because no sum is split.
 
 use super::assemble::Assembled;
+use super::chain::{self, Chain};
 use super::constants::{self, Constants, Keep};
 use super::index;
 use super::launch::{Launch, MoveCall, Packed, REGION_NS};
@@ -294,6 +295,31 @@ impl CompiledPlan {
         Ok(())
     }
 
+    /// Computes a share of a chain, whose steps have these arguments.
+    ///
+    /// # Safety
+    /// The addresses are those of the buffers, and nothing but other shares of the chain uses them meanwhile.
+    unsafe fn launch_share(&self, chain: &Chain, share: usize, n_shares: usize, args: &[Vec<*mut u8>]) {
+        for at in chain.steps.clone().filter(|&at| !self.plan.steps[at].once) {
+            let (args, code) = (&args[at], self.borrowed[at].as_ref().unwrap_or(&self.code));
+            match &self.launches[at] {
+                Launch::Nest(nest) => {
+                    // SAFETY: the code at the entry is the function that `nest` says it is.
+                    let function = unsafe { code.function::<NestFunction>(nest.entry) }.expect("the entry is in the code");
+                    let items = part(nest.n_items, share, n_shares);
+                    // SAFETY: the plan's accesses lie in their buffers.
+                    unsafe { function.get()(args.as_ptr(), items.start, items.end) };
+                }
+                Launch::Contraction(sum, packed) => {
+                    let (start, weights, piece) = (code.bytes().as_ptr(), self.packed_weights(packed), chain.piece(at, share));
+                    // SAFETY: the code is that of this step, which needs no scratch memory; the buffers are as large as the plan says.
+                    unsafe { sum.sum().run(start, args, weights.cast(), std::ptr::null_mut(), piece) };
+                }
+                _ => unreachable!("a chain has nests and contractions"),
+            }
+        }
+    }
+
     /// Evaluates an operator: reads operands from their buffers, writes results into theirs.
     fn call(
         &self,
@@ -537,6 +563,7 @@ pub struct PlanSession {
     start: *mut u8,
     /// The pieces of each thread, for each step; steps with the same code share them.
     pieces: Vec<Arc<[Vec<Piece>]>>,
+    chains: Vec<Chain>,
     /// The address of each buffer and of each step's arguments, and the positions to which a run writes those of inputs and
     /// outputs.
     addresses: Vec<*mut u8>,
@@ -588,6 +615,7 @@ impl PlanSession {
             known.entry(code).or_insert_with(|| split(launch, threads).into()).clone()
         };
         let pieces = program.launches.iter().map(of).collect();
+        let chains = chain::find(&program, threads);
         let addresses = program.addresses(Some(&memory), &[], &mut []);
         let of = |step: &Step| step.args.iter().map(|&id| addresses[id.index()]).collect();
         let args = program.plan.steps.iter().map(of).collect();
@@ -603,7 +631,7 @@ impl PlanSession {
         };
         let ports = program.plan.buffers.ids().zip(users).filter_map(port).collect();
         let bytes = (program.plan.arena_bytes + program.beyond_bytes(threads)) as usize;
-        PlanSession { workspace: None, bytes, start: memory.start(), pieces, addresses, args, ports, program }
+        PlanSession { workspace: None, bytes, start: memory.start(), pieces, chains, addresses, args, ports, program }
     }
 
     /// Takes a workspace with as many threads as the session, whose memory grows to what a run needs. Errors: the system gives
@@ -632,14 +660,36 @@ impl PlanSession {
         self.workspace.take()
     }
 
-    /// Runs the plan from the leaves of its inputs to those of its outputs, each with as many bytes as its type states.
+    /// Runs the plan from the leaves of its inputs to those of its outputs, each with as many bytes as its type states. Calls
+    /// `before` before each step, or before several of which no thread waits for another.
     ///
-    /// Errors: the trap of an operator without a kernel.
-    pub fn run(&mut self, inputs: &[&[u8]], outputs: &mut [&mut [u8]], fallback: &dyn Fallback) -> Result<(), Box<Diagnostic>> {
-        self.run_followed(inputs, outputs, fallback, &mut |_, _| Ok(()))
+    /// Errors: the trap of an operator without a kernel; an error of `before`, which ends the run.
+    pub fn run(
+        &mut self,
+        inputs: &[&[u8]],
+        outputs: &mut [&mut [u8]],
+        fallback: &dyn Fallback,
+        before: impl Fn(usize) -> Result<(), Box<Diagnostic>>,
+    ) -> Result<(), Box<Diagnostic>> {
+        self.bind(inputs, outputs);
+        let pool = &self.in_workspace().pool;
+        let mut next = 0;
+        for chain in &self.chains {
+            (next..chain.steps.start).try_for_each(|at| before(at).and_then(|()| self.step(at, fallback)))?;
+            before(chain.steps.start)?;
+            let (args, n_shares) = (Shared(&raw const self.args), pool.n_threads());
+            pool.run(n_shares, &|_, shares| {
+                for share in shares {
+                    // SAFETY: the arguments outlive the region; no share writes what another one accesses.
+                    unsafe { self.program.launch_share(chain, share, n_shares, &*args.get()) };
+                }
+            });
+            next = chain.steps.end;
+        }
+        (next..self.args.len()).try_for_each(|at| before(at).and_then(|()| self.step(at, fallback)))
     }
 
-    /// Like [`PlanSession::run`]; calls `before` with the memory before each step, and after the last. Its error ends the run.
+    /// Like [`PlanSession::run`]; calls `before` with the memory before each step, and after the last.
     pub fn run_followed(
         &mut self,
         inputs: &[&[u8]],
@@ -647,9 +697,20 @@ impl PlanSession {
         fallback: &dyn Fallback,
         before: TraceCallback,
     ) -> Result<(), Box<Diagnostic>> {
-        let program = &*self.program;
-        let plan = &program.plan;
-        let workspace = self.workspace.as_ref().expect("a session has a workspace when it runs");
+        self.bind(inputs, outputs);
+        let memory = Memory { program: &self.program, addresses: &self.addresses };
+        for (at, step) in self.program.plan.steps.iter().enumerate() {
+            if !step.once {
+                before(at, &memory)?;
+                self.step(at, fallback)?;
+            }
+        }
+        before(self.args.len(), &memory)
+    }
+
+    /// Takes the addresses of inputs and outputs.
+    fn bind(&mut self, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) {
+        let plan = &self.program.plan;
         let fits =
             |ids: &[BufferId], at: usize, len: usize| ids.get(at).is_some_and(|&id| plan.buffers[id].bytes() as usize == len);
         let right = plan.inputs.len() == inputs.len()
@@ -668,17 +729,21 @@ impl PlanSession {
                 self.args[step][arg] = address;
             }
         }
-        let arena = workspace.memory.start();
-        let memory = Memory { program, addresses: &self.addresses };
-        for (at, step) in plan.steps.iter().enumerate() {
-            if !step.once {
-                before(at, &memory)?;
-                let scratch = scratch_in(arena, plan.scratch[at], arena.wrapping_add(plan.arena_bytes as usize));
-                let means = Means { scratch, fallback, pool: &workspace.pool };
-                program.launch(at, &self.args[at], &self.pieces[at], &means)?;
-            }
+    }
+
+    fn in_workspace(&self) -> &Workspace {
+        self.workspace.as_ref().expect("a session has a workspace when it runs")
+    }
+
+    /// Runs a step that is not run once.
+    fn step(&self, at: usize, fallback: &dyn Fallback) -> Result<(), Box<Diagnostic>> {
+        let (program, Workspace { memory, pool, .. }) = (&*self.program, self.in_workspace());
+        if program.plan.steps[at].once {
+            return Ok(());
         }
-        before(plan.steps.len(), &memory)
+        let arena = memory.start();
+        let scratch = scratch_in(arena, program.plan.scratch[at], arena.wrapping_add(program.plan.arena_bytes as usize));
+        program.launch(at, &self.args[at], &self.pieces[at], &Means { scratch, fallback, pool })
     }
 
     pub fn program(&self) -> &CompiledPlan {

@@ -145,6 +145,11 @@ const MOST_ROWS: u64 = 16;
 /// Maximum number of tile shapes, to limit the size of the code.
 const MOST_SHAPES: u64 = 16;
 
+/// What one tile of all points is worth less than several, if it has at least so many and every thread may read all weights:
+/// threads cannot share its rows.
+const ONE_TILE: f64 = 1.03;
+const ONE_TILE_POINTS: u64 = 8;
+
 /// A tile, and the modelled cycles of all its instances.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct CostedChoice {
@@ -166,6 +171,8 @@ pub(crate) fn best(weighed: &[CostedChoice]) -> Choice {
 /// The best cut for each possible number of vectors of a tile.
 pub(crate) fn weigh(dims: &[PointDim], n_vectors: u64, sum: Sum, target: &Target) -> Vec<CostedChoice> {
     let (_, rows, _) = extents(dims);
+    let whole = sum.steps * n_vectors * target.lanes as u64 * 4 <= target.l2 as u64 / 8;
+    let is_one = |cut| sizes(dims, cut).map(|(count, points)| if points < ONE_TILE_POINTS { 2 } else { count }).sum::<u64>() == 1;
     let mut weighed: Vec<CostedChoice> = Vec::new();
     for vectors in 1..=n_vectors.min(MOST_VECTORS) {
         let fits = |points: &u64| feed(*points, vectors, sum.factors, target).is_some();
@@ -176,7 +183,7 @@ pub(crate) fn weigh(dims: &[PointDim], n_vectors: u64, sum: Sum, target: &Target
         for cut in cuts {
             let Some(cycles) = cycles(dims, cut, vectors, n_vectors, sum, target) else { continue };
             let shapes = shapes(dims, cut);
-            let cycles = cycles * (1.0 + 0.001 * shapes as f64);
+            let cycles = cycles * (1.0 + 0.001 * shapes as f64) * if whole && is_one(cut) { ONE_TILE } else { 1.0 };
             if shapes <= MOST_SHAPES.max(2) && best.is_none_or(|best| cycles < best.cycles) {
                 best = Some(CostedChoice { cycles, choice: Choice { cut, vectors: vectors as usize } });
             }

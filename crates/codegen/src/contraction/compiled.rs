@@ -239,6 +239,19 @@ impl Compiled {
         self.work().split(threads)
     }
 
+    /// All columns of the points from `first` up to `end`; `None` if tiles of other points belong to their bands, for a sum in
+    /// several parts, and for one that is no direct sum of packed weights or needs scratch memory.
+    pub fn piece_of_points(&self, [first, end]: [u64; 2]) -> Option<Piece> {
+        let Code::Direct(direct) = &self.code else { return None };
+        let Work { parts: 1, bands, groups, .. } = &direct.work else { return None };
+        let mut before = 0;
+        let starts: Vec<u64> = [0].into_iter().chain(bands.iter().map(|points| (before += points, before).1)).collect();
+        let band = |point| starts.binary_search(&point).ok();
+        let simple = direct.is_packed() && direct.group_code.is_none();
+        let bands = [band(first)?, band(end)?];
+        simple.then_some(Piece { part: 0, bands, groups: [0, groups.len()] })
+    }
+
     /// Number of multiplications and additions of the direct sum, whatever the method.
     pub fn flops(&self) -> u64 {
         match &self.code {

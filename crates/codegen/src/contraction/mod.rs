@@ -294,7 +294,7 @@ impl<'a> Plan<'a> {
         let masked = !self.contract.columns.is_multiple_of(self.target.lanes as u64);
         (isa == Isa::Avx512 || !masked || epilogue.is_plain()).then_some(())?;
         epilogue.possible(isa).then_some(())?;
-        points::cut(&self.dims, &self.sizes(), cut)
+        points::cut(&self.dims, &self.sizes(), cut, input_bytes(self.contract) <= self.target.l2 as u64 / 2)
     }
 
     fn finish(&self, packing: Packing, tiles: Tiles, entries: Entries) -> ContractionCode {

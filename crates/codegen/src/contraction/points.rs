@@ -126,8 +126,9 @@ const MOST_BANDS: u64 = 64;
 
 /// Cuts the points; `None` if there are too many, or if offsets exceed 63 bits.
 ///
-/// `sizes_of` has the bytes of an element of each stream.
-pub(crate) fn cut(dims: &[PointDim], sizes_of: &[i64], cut: Cut) -> Option<Tiles> {
+/// `sizes_of` has the bytes of an element of each stream. With `fine`, the tiles of a single bundle are bands of their own, so that
+/// threads may share its rows.
+pub(crate) fn cut(dims: &[PointDim], sizes_of: &[i64], cut: Cut, fine: bool) -> Option<Tiles> {
     let n_streams = sizes_of.len();
     if sizes(dims, cut).map(|(count, _)| count).sum::<u64>() > MOST_TILES {
         return None;
@@ -144,8 +145,8 @@ pub(crate) fn cut(dims: &[PointDim], sizes_of: &[i64], cut: Cut) -> Option<Tiles
     // its length does.
     let mut known: Vec<((u64, u64), usize)> = Vec::new();
     for (first, count) in Parts::of(n_bundles, n_bundles.div_ceil(MOST_BANDS)).ranges() {
-        // The shape of each tile, and its first point.
-        let mut found: Vec<(usize, u64)> = Vec::new();
+        // The shape of each tile, its first point, and their number.
+        let mut found: Vec<(usize, u64, u64)> = Vec::new();
         for (origin, points) in (first..first + count).map(bundle) {
             for (begin, count) in Parts::of(points, cut.most).ranges() {
                 let in_row = begin % row;
@@ -160,11 +161,14 @@ pub(crate) fn cut(dims: &[PointDim], sizes_of: &[i64], cut: Cut) -> Option<Tiles
                         shape
                     }
                 };
-                found.push((shape, origin + begin));
+                found.push((shape, origin + begin, count));
             }
         }
-        found.sort_by_key(|(shape, _)| *shape);
-        tiles.band((first..first + count).map(|at| bundle(at).1).sum(), &found, dims, sizes_of)?;
+        let each = if fine && n_bundles == 1 { found.len().div_ceil(MOST_BANDS as usize) } else { found.len() };
+        for found in found.chunks_mut(each.max(1)) {
+            found.sort_by_key(|(shape, ..)| *shape);
+            tiles.band(found, dims, sizes_of)?;
+        }
     }
     tiles.n_tiles = tiles.table.len() / n_streams;
     tiles.table.extend_from_within(tiles.table.len() - n_streams..);
@@ -179,11 +183,11 @@ impl Tiles {
         })
     }
 
-    fn band(&mut self, points: u64, found: &[(usize, u64)], dims: &[PointDim], sizes_of: &[i64]) -> Option<()> {
+    fn band(&mut self, found: &[(usize, u64, u64)], dims: &[PointDim], sizes_of: &[i64]) -> Option<()> {
         let n_streams = sizes_of.len();
         let mut runs: Vec<Run> = Vec::new();
         self.table.reserve(found.len() * n_streams);
-        for &(shape, first) in found {
+        for &(shape, first, _) in found {
             let at = self.table.len();
             let tile = at / n_streams;
             self.table.resize(at + n_streams, 0);
@@ -196,7 +200,7 @@ impl Tiles {
                 _ => runs.push(Run { shape, begin: tile, end: tile + 1 }),
             }
         }
-        self.bands.push(Band { points, runs });
+        self.bands.push(Band { points: found.iter().map(|(.., points)| points).sum(), runs });
         Some(())
     }
 }
@@ -257,7 +261,7 @@ mod tests {
     #[test]
     fn a_tile_spans_short_rows() {
         let dims = [dim(7, 144, 112), dim(7, 16, 16)];
-        let tiles = cut(&dims, &[4, 4], Cut { rows: 2, most: 14 }).unwrap();
+        let tiles = cut(&dims, &[4, 4], Cut { rows: 2, most: 14 }, false).unwrap();
         assert_eq!(tiles.shapes.len(), 2);
         assert_eq!(tiles.shapes[0].len(), 14);
         assert_eq!(tiles.shapes[0][7], [144, 112]);

@@ -21,6 +21,7 @@ mod normalize;
 mod reason;
 mod reduce;
 mod reduction;
+mod rows;
 mod shape;
 mod state;
 mod window;
@@ -33,6 +34,7 @@ use super::asm::{Asm, Isa, Kind};
 use form::Form;
 use normalize::NormalizedNest;
 use relayc_ir::kernel::{Instr, Nest, Reason};
+pub use rows::{Reach, Rows};
 use shape::{LaneDim, Shape};
 use state::Gen;
 
@@ -45,6 +47,8 @@ pub struct NestCode {
     pub n_items: usize,
     /// Estimated cost of one item, in nanoseconds on one core.
     pub item_cost_ns: f64,
+    /// The rows of its items, if it has any.
+    pub rows: Option<Rows>,
     /// Why it is walked this way.
     pub reason: Reason,
 }
@@ -70,7 +74,13 @@ pub fn compile(asm: &mut Asm, nest: &Nest, wanted: Option<&str>) -> Option<NestC
     if normal.dims.contains(&0) {
         let entry = asm.here();
         asm.ret();
-        return Some(NestCode { entry, n_items: 0, item_cost_ns: 0.0, reason: Reason::only("nothing", "there are no elements") });
+        return Some(NestCode {
+            entry,
+            n_items: 0,
+            item_cost_ns: 0.0,
+            rows: None,
+            reason: Reason::only("nothing", "there are no elements"),
+        });
     }
     let (shape, prices) = Shape::new(&normal, isa.lanes(), lane);
     let n_items = shape.n_items();
@@ -80,10 +90,12 @@ pub fn compile(asm: &mut Asm, nest: &Nest, wanted: Option<&str>) -> Option<NestC
     let n_items = usize::try_from(n_items).ok()?;
     let item_cost_ns = cost(&normal, &shape, n_items, isa.lanes());
     let reason = reason::of(&shape, &prices, &normal, item_cost_ns * n_items as f64);
+    // Halves of elements have no bytes of their own.
+    let rows = Rows::of(&normal, &shape).filter(|_| halved::halved(nest).is_none());
     let (form, numbers) = Form::of(normal, shape, isa.lanes())?;
     let fragment = asm.fragment(Kind::Nest, &form, |asm| Gen::new(asm, &form).generate())?;
     let entry = asm.paste(&fragment, &numbers);
-    Some(NestCode { entry, n_items, item_cost_ns, reason })
+    Some(NestCode { entry, n_items, item_cost_ns, rows, reason })
 }
 
 /// Cost of an element apart from its neighbouring lane's: in another cache line, or in the same.

@@ -105,6 +105,9 @@ const CROSSING: f64 = 2.0;
 const CROSSED: usize = 24;
 /// Approximate number of elements of a chunk, and the number of items that suffices to distribute work.
 const CHUNK: u64 = 8192;
+/// Instructions of a long body, and approximate number of instructions of a chunk with one.
+const LONG: u64 = 40;
+const CHUNK_INSTRS: u64 = 8192;
 const ENOUGH_ITEMS: u64 = 32;
 /// Re-read data stays in the first-level cache if at most this many bytes are moved in between: half of the smallest such
 /// cache.
@@ -239,8 +242,12 @@ impl Shape {
             () if self.blocks => lanes * self.vectors as u64,
             () => self.lane_extent,
         };
-        let per_point = n.reduced_points().max(1) * side;
-        let chunk = (CHUNK / per_point.max(1)).max(1).next_multiple_of(tile);
+        let per_point = (n.reduced_points().max(1) * side).max(1);
+        let length = n.stages.iter().map(|stage| stage.body.instrs.len() as u64).sum::<u64>();
+        // A few hundred elements of a long body are worth an item.
+        let least = if length > LONG { CHUNK_INSTRS / length } else { CHUNK };
+        let elements = (items * extent * per_point / ENOUGH_ITEMS).clamp(least.min(CHUNK), CHUNK);
+        let chunk = (elements / per_point).max(1).next_multiple_of(tile);
         if extent > chunk {
             let chunks = extent.div_ceil(chunk);
             self.chunk = Some(Chunk { steps: chunk, last: extent - (chunks - 1) * chunk, outer: self.outer.len() });

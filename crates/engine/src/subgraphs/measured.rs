@@ -44,7 +44,7 @@ impl Ready {
     /// Runs it and records the times of its steps.
     pub(super) fn run_measured(&self, session: &mut PlanSession, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-        times.measure(|before| self.compiled.run_in(session, args, before))
+        times.measure(|before| self.compiled.run_in(session, args, Some(before)))
     }
 }
 
