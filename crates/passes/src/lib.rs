@@ -37,6 +37,7 @@ mod external_compilers;
 mod fake_quantization;
 mod fast_math;
 mod flatten_atrous_conv;
+mod flatten_concatenate;
 mod fold_constants;
 mod fold_explicit_padding;
 mod fold_scale_axis;
@@ -132,6 +133,7 @@ const PASSES: &[Pass] = &[
     combine_parallel::BATCH_MATMUL_PASS,
     pool_before_conv::PASS,
     push_strides_up::PASS,
+    flatten_concatenate::PASS,
     elementwise_before_join::PASS,
     half_compute_legalize::PASS,
     alter_op_layout::PASS,
