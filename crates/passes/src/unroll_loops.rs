@@ -30,23 +30,27 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(crate) const PASS: Pass = Pass {
     name: "unroll-loops",
     doc: "Puts the turns of a loop one after the other, if constants determine how many there are. Loops of more than 64 turns, or \
-          4096 expressions in all, stay; in artifacts, where tensors have no room to grow, loops of more than 4096 turns or \
-          262144 expressions.",
+          4096 expressions in all, stay; those with tensors that grow, if they have more than 4096 turns, or 65536 expressions, in \
+          artifacts 262144.",
     level: 2,
-    run: |module, cx| Ok(run(module, cx, MAX_TURNS)),
+    run: |module, cx| Ok(run(module, cx, Most { turns: 4096, copied: 1 << 16 })),
     ..Pass::BASE
 };
 
-/// The pass as artifacts need it.
-pub(crate) const ARTIFACT_PASS: Pass = Pass { run: |module, cx| Ok(run(module, cx, MAX_GROWING_TURNS)), ..PASS };
+/// The pass as artifacts need it, where a tensor has no room to grow from turn to turn.
+pub(crate) const ARTIFACT_PASS: Pass =
+    Pass { run: |module, cx| Ok(run(module, cx, Most { turns: 4096, copied: 1 << 18 })), ..PASS };
 
-/// The most turns of a loop; each takes time to compile.
-const MAX_TURNS: usize = 64;
-/// The most turns in an artifact, where a tensor has no room to grow from turn to turn.
-const MAX_GROWING_TURNS: usize = 4096;
+/// The most turns of a loop, and the most expressions of all turns.
+#[derive(Clone, Copy)]
+struct Most {
+    turns: usize,
+    copied: usize,
+}
 
-/// The most expressions for each turn that may be, of all turns.
-const MAX_COPIED: usize = 64;
+/// Bounds for a loop whose tensors keep their sizes; each turn takes time to compile. A loop whose tensors grow would be compiled for
+/// the sizes of each turn.
+const STEADY: Most = Most { turns: 64, copied: 4096 };
 
 /// The most elements of a tensor that counts turns.
 const MAX_ELEMENTS: usize = 64;
@@ -55,7 +59,7 @@ const MAX_ELEMENTS: usize = 64;
 const MAX_BYTES: u64 = 1 << 10;
 
 /// Unrolls loops. Those with tensors that grow may have a number of turns of their own.
-fn run(module: &mut Module, cx: &PassCx, max_growing_turns: usize) -> bool {
+fn run(module: &mut Module, cx: &PassCx, growing: Most) -> bool {
     let order = module.post_order(&module.roots());
     let loops: Vec<Loop> = order.iter().filter_map(|&expr| Loop::of(module, &order, expr)).collect();
     if loops.is_empty() {
@@ -64,7 +68,7 @@ fn run(module: &mut Module, cx: &PassCx, max_growing_turns: usize) -> bool {
     let lets = lets(module, &order);
     let mut known = Known::new(cx, &lets, None);
     known.learn(module, &order);
-    let turns = |found: Loop| found.turns(module, &known, max_growing_turns).map(|turns| (found, turns));
+    let turns = |found: Loop| found.turns(module, &known, growing).map(|turns| (found, turns));
     let counted: Vec<(Loop, usize)> = loops.into_iter().filter_map(turns).collect();
     let (users, order) = Users::of(module);
     let mut mentions: FxHashMap<VarId, Vec<ExprId>> = FxHashMap::default();
@@ -125,7 +129,7 @@ impl Loop {
     }
 
     /// Number of turns, if constants determine it and it is small.
-    fn turns(&self, module: &mut Module, known: &Known, max_growing_turns: usize) -> Option<usize> {
+    fn turns(&self, module: &mut Module, known: &Known, growing: Most) -> Option<usize> {
         let params = module.funcs[self.func].params.clone();
         let next = args(module, self.next);
         let counters = self.counters(module, &params, &next);
@@ -136,8 +140,8 @@ impl Loop {
         let size = module.post_order(&[self.turn]).len();
         let mut values: Vec<Option<Tensor>> = first.iter().map(|&arg| known.get(arg).cloned()).collect();
         let grows = params.iter().any(|&param| module.vars[param].ty.is_some_and(|ty| module.types.has_open(ty)));
-        let max_turns = if grows { max_growing_turns } else { MAX_TURNS };
-        for turns in 0..=max_turns.min(max_turns * MAX_COPIED / size.max(1)) {
+        let most = if grows { growing } else { STEADY };
+        for turns in 0..=most.turns.min(most.copied / size.max(1)) {
             let mut turn = Known::new(known.cx, known.lets, Some(known));
             let params = counters.iter().map(|&at| params[at]);
             turn.vars.extend(params.zip(values).filter_map(|(param, value)| Some((param, value?))));
