@@ -10,8 +10,8 @@ use relayc_driver::optimise::{self, PassPrinting};
 use relayc_driver::run::Limits;
 use relayc_driver::show::Options;
 use relayc_exec::assemble::Assembled;
-use relayc_exec::listing;
 use relayc_exec::plan::{self, PlanNotes};
+use relayc_exec::{chain, listing};
 use relayc_ir::{ExprId, Module};
 use std::fmt::Write;
 
@@ -32,7 +32,7 @@ pub fn stage(program: &mut Program, entry: &str, settings: &Settings, limits: &L
         let options = Options { types: true, meta: false, exact: false, dim_names: false };
         return optimise::text(program, &compile::how(entry, settings), &PassPrinting::default(), options, None).map_err(wrong);
     }
-    let show = |module: &Module, all: &Assembled| staged(stage, &program.sources, module, all);
+    let show = |module: &Module, all: &Assembled| staged(stage, &program.sources, module, all, settings.threads);
     let mut module = program.module.clone();
     match compile::assembled(&mut module, entry, settings, limits, &mut program.timings) {
         Ok(all) => Ok(format!("{}{}", head(entry, settings), show(&module, &all))),
@@ -60,9 +60,10 @@ pub fn stage(program: &mut Program, entry: &str, settings: &Settings, limits: &L
 }
 
 /// The text of a code stage.
-fn staged(stage: Stage, sources: &Sources, module: &Module, all: &Assembled) -> String {
+fn staged(stage: Stage, sources: &Sources, module: &Module, all: &Assembled, threads: usize) -> String {
     let origin = |expr| origin(sources, module, expr);
-    let told = PlanNotes { reasons: &all.reasons, origin: &origin };
+    let chains = chain::find(&all.plan, &all.launches, threads).into_iter().map(|chain| chain.steps).collect::<Vec<_>>();
+    let told = PlanNotes { reasons: &all.reasons, chains: &chains, origin: &origin };
     match stage {
         Stage::Plan => plan::text(&all.plan, &told),
         Stage::Kernels => format!("\n{}", plan::kernels(&all.plan, &told)),

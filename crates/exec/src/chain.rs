@@ -6,8 +6,7 @@
 //! this holds for buffers that take each other's place in the arena, too.
 
 use super::launch::{Launch, Packed, REGION_NS, is_in_caches, work_ns};
-use super::program::CompiledPlan;
-use crate::plan::{Buffer, Place, Work};
+use crate::plan::{Buffer, Place, Plan, Work};
 use relayc_codegen::nest::{Reach, Rows};
 use relayc_ir::kernel::{Columns, Contraction, Kernel};
 use relayc_runtime::split::Piece;
@@ -20,8 +19,8 @@ const MAX_RANGES: usize = 128;
 
 /// A chain of steps.
 #[derive(Debug)]
-pub(crate) struct Chain {
-    pub(crate) steps: Range<usize>,
+pub struct Chain {
+    pub steps: Range<usize>,
     /// For each step its piece in each share, if it is a contraction.
     pieces: Vec<Vec<Piece>>,
 }
@@ -33,19 +32,19 @@ impl Chain {
     }
 }
 
-/// The chains of a program for this many threads, in order. Each has a share for each thread.
-pub(crate) fn find(program: &CompiledPlan, threads: usize) -> Vec<Chain> {
+/// The chains of a plan for this many threads, in order. Each has a share for each thread.
+pub fn find(plan: &Plan, launches: &[Launch], threads: usize) -> Vec<Chain> {
     let mut chains = vec![];
     if !(2..=MAX_SHARES).contains(&threads) {
         return chains;
     }
     let mut open = Open::new(0, threads);
-    for (at, step) in program.plan.steps.iter().enumerate() {
+    for (at, step) in plan.steps.iter().enumerate() {
         if step.once {
             open.pieces.push(vec![]);
             continue;
         }
-        let split = Split::of(program, at, threads);
+        let split = Split::of(plan, launches, at, threads);
         if split.as_ref().is_some_and(|split| open.take(split)) {
             continue;
         }
@@ -104,9 +103,9 @@ struct Split {
 
 impl Split {
     /// `None` if the step has no such shares.
-    fn of(program: &CompiledPlan, at: usize, n_shares: usize) -> Option<Split> {
-        let step = &program.plan.steps[at];
-        let (rows, pieces, ns) = match (&program.launches[at], &step.work) {
+    fn of(plan: &Plan, launches: &[Launch], at: usize, n_shares: usize) -> Option<Split> {
+        let step = &plan.steps[at];
+        let (rows, pieces, ns) = match (&launches[at], &step.work) {
             (Launch::Nest(nest), _) => (nest.rows.clone()?, vec![], nest.n_items as f64 * nest.item_cost_ns),
             (Launch::Contraction(code, Packed::Kept(_) | Packed::Shared(_)), Work::Kernel(kernel)) => {
                 let Kernel::Contraction(contract) = &**kernel else { return None };
@@ -121,7 +120,7 @@ impl Split {
         if !rows.n.is_multiple_of(n_shares as u64) {
             return None;
         }
-        let buffer = |reach: &Reach| &program.plan.buffers[step.args[reach.arg]];
+        let buffer = |reach: &Reach| &plan.buffers[step.args[reach.arg]];
         let of_share = |share| {
             let rows_of_share = bounds(rows.n, share, n_shares);
             let accesses = rows.reaches.iter().map(|reach| (bytes(buffer(reach), reach, rows_of_share), reach.written));

@@ -8,7 +8,7 @@
 
 pub mod aot;
 pub mod assemble;
-mod chain;
+pub mod chain;
 pub mod constants;
 pub mod external;
 mod index;

@@ -615,7 +615,7 @@ impl PlanSession {
             known.entry(code).or_insert_with(|| split(launch, threads).into()).clone()
         };
         let pieces = program.launches.iter().map(of).collect();
-        let chains = chain::find(&program, threads);
+        let chains = chain::find(&program.plan, &program.launches, threads);
         let addresses = program.addresses(Some(&memory), &[], &mut []);
         let of = |step: &Step| step.args.iter().map(|&id| addresses[id.index()]).collect();
         let args = program.plan.steps.iter().map(of).collect();

@@ -7,12 +7,15 @@ use relayc_base::text::thousands;
 use relayc_ir::ExprId;
 use relayc_ir::kernel::{Alternative, Depthwise, Instr, Kernel, Reason, Rejection, ScalarType, Winograd};
 use std::fmt::Write;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Context for printing a plan.
 pub struct PlanNotes<'a> {
     /// The reason for each step's kernel.
     pub reasons: &'a [Arc<Reason>],
+    /// The steps of each chain.
+    pub chains: &'a [Range<usize>],
     /// The place of an expression in the text.
     pub origin: &'a dyn Fn(ExprId) -> String,
 }
@@ -38,6 +41,9 @@ pub fn text(plan: &Plan, told: &PlanNotes) -> String {
         if let Some(scratch) = plan.scratch.get(at).filter(|scratch| scratch.bytes() > 0) {
             let _ = writeln!(out, "      scratch {}..{}", thousands(scratch.at), thousands(scratch.at + scratch.bytes()));
         }
+    }
+    for chain in told.chains {
+        let _ = writeln!(out, "steps {} to {}: each thread computes its rows of all of them", chain.start, chain.end - 1);
     }
     out.push_str("\nbuffers\n");
     for ((id, buffer), life) in plan.buffers.iter_ids().zip(lives(plan)) {
