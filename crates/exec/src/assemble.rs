@@ -5,7 +5,7 @@
 
 use super::launch::{Launch, MoveCall, Packed, Wish, packed_bytes};
 use super::routine;
-use crate::plan::{self, Place, Plan, Step, Work};
+use crate::plan::{self, BufferId, Place, Plan, Step, Work};
 use crate::shared::Shared;
 use crate::shared::kernels::SharedKernel;
 use relayc_codegen::asm::{Asm, AsmError, Isa, Mark};
@@ -114,10 +114,33 @@ pub fn assemble(
     all.pool_start = asm.pool_start();
     all.marks = asm.marks().to_vec();
     all.bytes = asm.finish().map_err(NoCode::Asm)?;
+    all.packed_len = place_weights(&plan, &mut all.launches);
     plan.scratch = all.launches.iter().map(|launch| launch.scratch(target.threads)).collect();
     plan::arrange(&mut plan);
     all.plan = plan;
     Ok(all)
+}
+
+/// Places packed weights one after the other, those of steps that pack the same weights alike once: the turns of a loop. Returns the
+/// number of elements of all.
+fn place_weights(plan: &Plan, launches: &mut [Launch]) -> usize {
+    let mut len = 0;
+    let mut known: FxHashMap<BufferId, Vec<(Arc<Compiled>, usize)>> = FxHashMap::default();
+    for (step, launch) in plan.steps.iter().zip(launches) {
+        let Launch::Contraction(code, Packed::Kept(at)) = launch else { continue };
+        let Some(contract) = step.work.contract() else { continue };
+        let known = known.entry(step.args[contract.weight.0]).or_default();
+        let alike = |other: &Arc<Compiled>| {
+            let layout = code.weight_layout();
+            Arc::ptr_eq(other, code) || layout.is_some() && layout == other.weight_layout()
+        };
+        *at = known.iter().find(|(other, _)| alike(other)).map_or(len, |(_, place)| *place);
+        if *at == len {
+            len += packed_bytes(code) / 4;
+            known.push((code.clone(), *at));
+        }
+    }
+    len
 }
 
 /// The code of a kernel.
@@ -198,21 +221,21 @@ impl Assembled {
 
     /// Adds a step whose kernel equals that of an earlier one.
     fn again(&mut self, equal: usize) {
-        let launch = self.with_own_weights(self.launches[equal].clone());
+        let launch = Assembled::with_own_weights(self.launches[equal].clone());
         self.add(launch, self.reasons[equal].clone(), self.ranges[equal].clone(), self.borrowed[equal].clone());
     }
 
     /// Adds a step whose kernel another program has.
     fn borrow(&mut self, known: SharedKernel) {
-        let launch = self.with_own_weights(known.launch);
+        let launch = Assembled::with_own_weights(known.launch);
         self.add(launch, known.reason, 0..0, Some(known.code));
     }
 
     /// The same launch with packed weights of its own.
-    fn with_own_weights(&mut self, launch: Launch) -> Launch {
+    fn with_own_weights(launch: Launch) -> Launch {
         match launch {
             Launch::Contraction(code, packed) => {
-                let packed = self.packed(matches!(packed, Packed::Kept(_) | Packed::Shared(_)), &code);
+                let packed = Assembled::packed(matches!(packed, Packed::Kept(_) | Packed::Shared(_)), &code);
                 Launch::Contraction(code, packed)
             }
             launch => launch,
@@ -247,35 +270,32 @@ impl Assembled {
             Work::Kernel(_) => {
                 let (kernel, weights) = kernel?;
                 let (code, reason) = wished(kernel, weights, wishes, target, asm)?;
-                (self.launch(code, weights), reason)
+                (Assembled::launch(code, weights), reason)
             }
         })
     }
 
     /// The launch of a kernel's code.
-    fn launch(&mut self, code: KernelCode, weights: Weights) -> Launch {
+    fn launch(code: KernelCode, weights: Weights) -> Launch {
         match code {
             KernelCode::Nest(code) => Launch::Nest(Arc::new(code)),
             KernelCode::Contraction(mut code) => {
                 if weights == Weights::Computed && code.is_packed() {
                     code.prepare_pieces();
                 }
-                let packed = self.packed(weights != Weights::Computed, &code);
+                let packed = Assembled::packed(weights != Weights::Computed, &code);
                 Launch::Contraction(Arc::new(code), packed)
             }
         }
     }
 
-    /// Assigns the location of a step's packed weights; `constant` weights are kept.
-    fn packed(&mut self, constant: bool, code: &Compiled) -> Packed {
-        let bytes = packed_bytes(code);
-        if !code.is_packed() {
-            Packed::AsKept
-        } else if constant {
-            self.packed_len += bytes / 4;
-            Packed::Kept(self.packed_len - bytes / 4)
-        } else {
-            Packed::Scratch
+    /// The kind of a step's packed weights; `constant` weights are kept.
+    fn packed(constant: bool, code: &Compiled) -> Packed {
+        match () {
+            () if !code.is_packed() => Packed::AsKept,
+            // Their place is known when all steps are.
+            () if constant => Packed::Kept(0),
+            () => Packed::Scratch,
         }
     }
 

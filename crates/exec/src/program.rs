@@ -23,7 +23,7 @@ use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 use relayc_runtime::split::Piece;
 use relayc_runtime::step;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -132,19 +132,22 @@ impl CompiledPlan {
         }
         let addresses = self.addresses(None, &[], &mut []);
         let pool = Pool::new(1);
+        let mut packed = FxHashSet::default();
         for at in constants::order(&self.plan, &self.launches) {
             let (step, launch) = (&self.plan.steps[at], &self.launches[at]);
             let args: Vec<*mut u8> = step.args.iter().map(|&id| addresses[id.index()]).collect();
-            if let (Launch::Contraction(code, Packed::Kept(at)), Some(kernel)) = (launch, step.work.contract()) {
+            if let (Launch::Contraction(code, Packed::Kept(at)), Some(kernel)) = (launch, step.work.contract())
+                && packed.insert(*at)
+            {
                 let (id, address) = (step.args[kernel.weight.0], args[kernel.weight.0]);
                 let len = code.packed_bytes().div_ceil(4);
                 // SAFETY: the region holds the packed weights of all steps, each at its own place, and nothing else names it now.
-                let packed = unsafe { std::slice::from_raw_parts_mut((self.packed.start() as *mut f32).add(*at), len) };
+                let room = unsafe { std::slice::from_raw_parts_mut((self.packed.start() as *mut f32).add(*at), len) };
                 let bytes = self.plan.buffers[id].bytes() as usize;
                 let leaves = !step.once && self.constants.is_last(id);
                 let (constants, kept) = (&mut self.constants, &mut self.kept);
                 let mut source = Leaving { address, bytes, leaves, id, place: &self.plan.buffers[id].place, constants, kept };
-                let fits = code.pack_from(&mut source, packed);
+                let fits = code.pack_from(&mut source, room);
                 debug_assert!(fits, "the plan's views lie in their buffers");
             }
             if let Some(fallback) = fallback.filter(|_| step.once) {

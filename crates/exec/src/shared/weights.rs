@@ -58,9 +58,16 @@ impl Loading<'_> {
     /// elements of that.
     pub(crate) fn find(&mut self, plan: &Plan, constants: &FxHashMap<ConstId, Tensor>, launches: &mut [Launch]) -> usize {
         let mut len = 0;
+        // Where the weights are that the program's own places name.
+        let mut found_at: FxHashMap<usize, Packed> = FxHashMap::default();
         for (step, launch) in plan.steps.iter().zip(launches) {
             let Launch::Contraction(code, packed) = launch else { continue };
             let (Packed::Kept(at), Some(kernel)) = (&mut *packed, step.work.contract()) else { continue };
+            let own = *at;
+            if let Some(known) = found_at.get(&own) {
+                *packed = known.clone();
+                continue;
+            }
             let source = match plan.buffers[step.args[kernel.weight.0]].place {
                 Place::Const(id) => constants.get(&id).and_then(address).filter(|address| self.sources.contains_key(address)),
                 _ => None,
@@ -68,11 +75,12 @@ impl Loading<'_> {
             let key = source.and_then(|source| Some((source, code.weight_layout()?)));
             if let Some(found) = key.as_ref().and_then(|key| self.packed.get(key)) {
                 *packed = Packed::Shared(found.clone());
-                continue;
+            } else {
+                *at = len;
+                len += code.packed_bytes().next_multiple_of(4 * LINE) / 4;
+                self.new.extend(key.map(|key| (key, *at)));
             }
-            *at = len;
-            len += code.packed_bytes().next_multiple_of(4 * LINE) / 4;
-            self.new.extend(key.map(|key| (key, *at)));
+            found_at.insert(own, packed.clone());
         }
         len
     }
