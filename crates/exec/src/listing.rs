@@ -4,6 +4,7 @@
 //! the operators of a step, and their places in the text.
 
 use super::assemble::Assembled;
+use super::launch::Launch;
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter, OpKind, SymbolResolver, SymbolResult};
 use relayc_codegen::asm::{Isa, Mark};
 use std::collections::BTreeMap;
@@ -60,6 +61,9 @@ fn formatter(names: Names) -> IntelFormatter {
 /// The code of a step in Intel's syntax: offsets, instructions, labels of jump targets, and marks after `;`.
 pub fn step(all: &Assembled, step: usize) -> String {
     let range = all.ranges[step].clone();
+    if range.is_empty() && matches!(all.launches[step], Launch::Nest(_) | Launch::Contraction(..)) {
+        return "  ; the code of an earlier step\n".to_owned();
+    }
     let instructions = decode(all, range.clone());
     let is_near = |instruction: &&Instruction| instruction.op0_kind() == OpKind::NearBranch64;
     let mut labels: BTreeMap<u64, usize> = instructions.iter().filter(is_near).map(|jump| (jump.near_branch64(), 0)).collect();

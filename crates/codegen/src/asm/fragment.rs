@@ -2,8 +2,8 @@
 //!
 //! The same function is part of many modules: the tiles of a product do not depend on how many there are, and most of a loop nest
 //! does not depend on how often it is repeated. Such counts are *numbers*, which a fragment has places for and which are known when
-//! it is pasted. A fragment is known by all that its code depends on ([`Asm::fragment`]), and kept as long as one of the latest
-//! modules has it. Absent: what depends on what; who asks for a fragment says it.
+//! it is pasted. A fragment is known by all that its code depends on, and kept as long as one of the latest modules has it. In one
+//! module it is once for the same numbers ([`Asm::function`]). Absent: what depends on what; who asks for a fragment says it.
 
 use super::{Asm, AsmError, Mark, PoolRef};
 use crate::recent::Recent;
@@ -125,20 +125,32 @@ impl Asm {
         Ok(Fragment { bytes, constants, refs: self.pool_refs, marks: self.marks, sites: self.sites })
     }
 
-    /// A function that was assembled before for an equal `key`, or that `emit` assembles now. The key is all that its code depends
-    /// on besides the instruction set.
-    pub(crate) fn fragment(
-        &self,
+    /// The entry of a function with its numbers. It was pasted before, or is now; it was assembled before for an equal `key`, or
+    /// `emit` assembles it. The key is all that its code depends on besides the instruction set and the numbers.
+    pub(crate) fn function(
+        &mut self,
         kind: Kind,
         key: &impl Hash,
+        numbers: &[u64],
         emit: impl FnOnce(&mut Asm) -> Option<()>,
-    ) -> Option<Arc<Fragment>> {
+    ) -> Option<usize> {
+        let fragment = self.fragment(kind, key, emit)?;
+        let place = (Arc::as_ptr(&fragment).addr(), Box::from(numbers));
+        if let Some((_, entry)) = self.pasted.get(&place) {
+            return Some(*entry);
+        }
+        let entry = self.paste(&fragment, numbers);
+        self.pasted.insert(place, (fragment, entry));
+        Some(entry)
+    }
+
+    fn fragment(&self, kind: Kind, key: &impl Hash, emit: impl FnOnce(&mut Asm) -> Option<()>) -> Option<Arc<Fragment>> {
         let assembled = || {
             let mut asm = Asm::new(self.isa);
             emit(&mut asm)?;
             asm.into_fragment().ok().map(Arc::new)
         };
-        let Some(fragments) = &self.fragments else { return assembled() };
+        let fragments = &self.fragments;
         let mut written = Written(vec![kind as u8, self.isa.lanes() as u8]);
         key.hash(&mut written);
         if let Some(known) = fragments.lock().get(&written.0[..]) {
@@ -150,7 +162,7 @@ impl Asm {
     }
 
     /// Appends a function with its numbers, and returns its entry.
-    pub(crate) fn paste(&mut self, fragment: &Fragment, numbers: &[u64]) -> usize {
+    fn paste(&mut self, fragment: &Fragment, numbers: &[u64]) -> usize {
         self.align(ALIGN);
         let entry = self.here();
         let disps: Vec<i32> = fragment.constants.iter().map(|(_, bytes)| self.constant(bytes).disp).collect();

@@ -39,7 +39,8 @@ pub use operand::{Cond, Isa, Mem, R, V};
 use dynasmrt::x64::X64Relocation;
 use dynasmrt::{DynasmApi, DynasmLabelApi, VecAssembler};
 use encode::{Bytes, Insn};
-use fragment::Site;
+use fragment::{Fragment, Site};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -82,7 +83,9 @@ pub struct Asm {
     /// Numbers that are known when a fragment is pasted.
     sites: Vec<Site>,
     /// What was assembled before, also for other modules.
-    fragments: Option<Arc<Fragments>>,
+    fragments: Arc<Fragments>,
+    /// The entries of fragments by their address and their numbers. They are kept, so that no other one has their address.
+    pasted: FxHashMap<(usize, Box<[u64]>), (Arc<Fragment>, usize)>,
 }
 
 /// A displacement to the constant pool: its four bytes, the end of its instruction, and the offset in the pool.
@@ -114,13 +117,14 @@ impl Asm {
             trouble: None,
             marks: vec![],
             sites: vec![],
-            fragments: None,
+            fragments: Arc::default(),
+            pasted: FxHashMap::default(),
         }
     }
 
     /// The same with what was assembled before.
     pub fn with(self, fragments: Option<Arc<Fragments>>) -> Asm {
-        Asm { fragments, ..self }
+        Asm { fragments: fragments.unwrap_or_default(), ..self }
     }
 
     pub fn isa(&self) -> Isa {

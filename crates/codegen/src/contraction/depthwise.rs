@@ -6,7 +6,7 @@
 //! rows of a large window, so its code is that of one row.
 
 use super::convert;
-use super::emit::{bias, each_tile};
+use super::emit::{LINE, bias, each_tile};
 use super::epilogue::{Epilogue, Lanes, Sums};
 use super::pack::offsets;
 use super::points::{Cut, Tiles, extents, sizes};
@@ -96,9 +96,11 @@ fn code(
 ) -> Option<Entries> {
     let entry = |shape: &super::points::Shape| {
         each_variant(packing, asm, |asm, vectors, tail| {
+            asm.align(LINE);
+            let entry = asm.here();
             asm.mark(format!("window of {} points x {}", shape.len(), super::columns_of(vectors, tail)));
             Window { sums: Sums { shape, vectors, tail, limit: None, epilogue }, taps, factors, byte_products }.emit(asm);
-            Some(())
+            Some(entry)
         })
     };
     let entries: Vec<[usize; 2]> = tiles.shapes.iter().map(entry).collect::<Option<_>>()?;

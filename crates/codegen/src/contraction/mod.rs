@@ -449,13 +449,11 @@ fn code(
             let (factors, count) = (contract.factors, sum.take_count());
             let tile = TileCode { sums, feed, factors, converted, sum: &sum, counted: count.is_some(), next_lines, ahead };
             let words = || format!("tile of {} points x {}", shape.len(), columns_of(vectors, tail));
-            let fragment = asm.fragment(Kind::Tile, &tile, |asm| {
+            asm.function(Kind::Tile, &tile, count.as_slice(), |asm| {
                 asm.mark(words());
                 tile.emit(asm);
                 Some(())
-            })?;
-            asm.paste(&fragment, count.as_slice());
-            Some(())
+            })
         })?);
         next_bytes.push(next?);
     }
@@ -464,21 +462,17 @@ fn code(
 
 /// Emits a function for whole groups of columns, and one for the last group if it differs; returns the entries of both.
 ///
-/// `emit` gets a number of vectors, and the number of lanes of the last one if that is partial.
+/// `emit` gets a number of vectors, and the number of lanes of the last one if that is partial; it returns the entry.
 fn each_variant(
     packing: &Packing,
     asm: &mut Asm,
-    mut emit: impl FnMut(&mut Asm, usize, Option<usize>) -> Option<()>,
+    mut emit: impl FnMut(&mut Asm, usize, Option<usize>) -> Option<usize>,
 ) -> Option<[usize; 2]> {
     let groups = packing.n_groups();
     let tail = Some((packing.columns % packing.lanes as u64) as usize).filter(|&tail| tail > 0);
     let last = (packing.group_vectors(groups - 1) as usize, tail);
     let whole = (packing.vectors, None);
-    let mut entry = |(vectors, tail)| {
-        asm.align(LINE);
-        let entry = asm.here();
-        emit(asm, vectors, tail).map(|()| entry)
-    };
+    let mut entry = |(vectors, tail)| emit(asm, vectors, tail);
     let first = entry(if groups == 1 { last } else { whole })?;
     Some([first, if groups == 1 || last == whole { first } else { entry(last)? }])
 }

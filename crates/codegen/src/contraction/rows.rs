@@ -5,7 +5,7 @@
 //! Weights are not packed.
 
 use super::choose::LOADS;
-use super::emit::{bias, each_tile};
+use super::emit::{LINE, bias, each_tile};
 use super::epilogue::Sums;
 use super::points::Cut;
 use super::registers::{INPUT, SPARE, WEIGHTS};
@@ -88,10 +88,12 @@ pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) ->
     let packing = packing(contract, plan.target.lanes, 1);
     let [shape] = &tiles.shapes[..] else { return None };
     let found = each_variant(&packing, asm, |asm, vectors, tail| {
+        asm.align(LINE);
+        let entry = asm.here();
         asm.mark(format!("{} points by rows of {steps} weights, {}", shape.len(), super::columns_of(vectors, tail)));
         let sums = Sums { shape, vectors, tail, limit: None, epilogue: &epilogue };
         Rows { sums, steps: steps as usize, row: rows.inner, weights: contract.converted().unwrap_or(DType::F32) }.emit(asm);
-        Some(())
+        Some(entry)
     })?;
     let size = contract.weight_bytes() as i64;
     let weights = Place {

@@ -93,8 +93,7 @@ pub fn compile(asm: &mut Asm, nest: &Nest, wanted: Option<&str>) -> Option<NestC
     // Halves of elements have no bytes of their own.
     let rows = Rows::of(&normal, &shape).filter(|_| halved::halved(nest).is_none());
     let (form, numbers) = Form::of(normal, shape, isa.lanes())?;
-    let fragment = asm.fragment(Kind::Nest, &form, |asm| Gen::new(asm, &form).generate())?;
-    let entry = asm.paste(&fragment, &numbers);
+    let entry = asm.function(Kind::Nest, &form, &numbers, |asm| Gen::new(asm, &form).generate())?;
     Some(NestCode { entry, n_items, item_cost_ns, rows, reason })
 }
 
