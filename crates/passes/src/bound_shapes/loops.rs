@@ -1,5 +1,7 @@
 //! The loops of a function.
 
+use crate::build::typed;
+use crate::rewrite::with_children;
 use crate::unroll_loops::Loop;
 use relayc_ir::{ExprId, ExprKind, Module, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -13,7 +15,7 @@ pub(super) struct Loops {
     pub(super) vars: FxHashSet<VarId>,
     /// What turns compute, and their functions.
     inside: FxHashSet<ExprId>,
-    /// The functions, in the order of their starts.
+    /// The functions in the order of their starts, each behind what it captures.
     pub(super) made: Vec<(VarId, ExprId)>,
 }
 
@@ -71,4 +73,74 @@ fn changing(module: &Module, of: &Loop, var: VarId, lets: &FxHashMap<VarId, Expr
         }
     }
     found
+}
+
+/// The body of a function in which variables stand for what the function around it computes, and their values. Without variables each
+/// call would compute these again. `own` are the function itself and its parameters.
+pub(super) fn captured(module: &mut Module, body: ExprId, own: &[VarId]) -> (ExprId, Vec<(VarId, ExprId)>) {
+    let mut bindings = vec![];
+    // What depends on the parameters, made anew; what depends on any variable; what is bound.
+    let mut inside: FxHashMap<ExprId, ExprId> = FxHashMap::default();
+    let mut varies: FxHashSet<ExprId> = FxHashSet::default();
+    let mut bound: FxHashMap<ExprId, ExprId> = FxHashMap::default();
+    let mut children = vec![];
+    for expr in module.post_order(&[body]) {
+        children.clear();
+        module.children(expr, &mut children);
+        let var = match module.exprs[expr].kind {
+            ExprKind::Var(var) => Some(var),
+            _ => None,
+        };
+        if var.is_some() || children.iter().any(|child| varies.contains(child)) {
+            varies.insert(expr);
+        }
+        if !var.is_some_and(|var| own.contains(&var)) && !children.iter().any(|child| inside.contains_key(child)) {
+            continue;
+        }
+        for child in &mut children {
+            *child = match inside.get(child) {
+                Some(&now) => now,
+                None if matches!(module.exprs[*child].kind, ExprKind::Var(_)) || !varies.contains(child) => *child,
+                None => *bound.entry(*child).or_insert_with(|| {
+                    let (span, ty) = (module.exprs[*child].span, module.ty(*child));
+                    let var = module.var("captured", Some(ty), span);
+                    bindings.push((var, *child));
+                    typed(module, span, ExprKind::Var(var), ty)
+                }),
+            };
+        }
+        inside.insert(expr, with_children(module, expr, &children));
+    }
+    (inside.get(&body).copied().unwrap_or(body), bindings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::args;
+    use relayc_base::Span;
+    use relayc_ir::types::DType;
+    use relayc_ops::call::call;
+    use relayc_ops::declarations::{ADD, MULTIPLY, NEGATIVE};
+
+    /// `(-%x + 1) * %p + -%x`, of which `-%x + 1` and `-%x` are computed before calls.
+    #[test]
+    fn what_is_captured_is_computed_once() {
+        let mut module = Module::default();
+        let ty = module.types.tensor_of(&[2], DType::F32);
+        let [x, p] = ["x", "p"].map(|name| {
+            let var = module.var(name, Some(ty), Span::NONE);
+            (var, typed(&mut module, Span::NONE, ExprKind::Var(var), ty))
+        });
+        let one = relayc_ops::call::constant(&mut module, Span::NONE, relayc_ir::tensor::Tensor::from_vec(&[1], vec![1f32]));
+        let mut of = |def, args: &[ExprId]| call(&mut module, Span::NONE, def, args, vec![]);
+        let before = of(&NEGATIVE, &[x.1]);
+        let sum = of(&ADD, &[before, one]);
+        let product = of(&MULTIPLY, &[sum, p.1]);
+        let body = of(&ADD, &[product, before]);
+        let (body, bindings) = captured(&mut module, body, &[p.0]);
+        assert_eq!(bindings.iter().map(|&(_, value)| value).collect::<Vec<_>>(), [sum, before]);
+        let vars: Vec<ExprKind> = args(&module, body).into_iter().map(|arg| module.exprs[arg].kind).collect();
+        assert!(matches!(vars[..], [ExprKind::Call { .. }, ExprKind::Var(var)] if var == bindings[1].0));
+    }
 }

@@ -4,6 +4,7 @@
 //! room for what they are after the last turn: a list that grows by a row each turn has as many rows as turns were made, which the
 //! counter says. After a loop that counting alone ends, the size says it.
 
+use super::loops::captured;
 use super::number::{Arith, Number, Why};
 use super::padded::{Padded, require_room, room};
 use super::walk::{Param, Value, Walk, leaves};
@@ -295,6 +296,9 @@ impl Walk<'_> {
         let next = call(graph.module, carried);
         let (then_branch, else_branch) = if turns.of.while_true { (next, end_expr) } else { (end_expr, next) };
         let body = typed(graph.module, span, ExprKind::If { cond, then_branch, else_branch }, ret);
+        let own: Vec<VarId> = params.iter().copied().chain([var]).collect();
+        let (body, captured) = captured(graph.module, body, &own);
+        self.loops.made.extend(captured);
         let mut first = vec![];
         for (tensor, &var) in turns.first.iter().zip(&turns.params).filter(|(_, var)| params.contains(var)) {
             let shape = room_of(graph.module, var).ok_or(GROWS)?;
