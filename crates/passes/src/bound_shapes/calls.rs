@@ -372,13 +372,22 @@ impl<'g> Walk<'g> {
         Ok(Padded::new(expr, &Self::reduced_dims(call, data, &of)))
     }
 
-    /// Rois that do not count are of the first image.
+    /// Rois that do not count lie far outside of the first image, where they take no time.
     fn of_rois(&mut self, call: &Call) -> Result<Padded, Why> {
+        const FAR: f64 = -60_000.0;
         let (data, rois) = (call.tensor(0)?, call.tensor(1)?);
         if data.is_live() {
             return Err(NO_RULE);
         }
-        let filled = self.graph.filled(rois, |_| true, Fill::Zero)?;
+        let graph = &mut self.graph;
+        let filled = match graph.mask(&rois.dims, |_| true)? {
+            None => rois.expr,
+            Some(mask) => {
+                let far = Tensor::from_vec(&[1, 5], vec![0.0, FAR, FAR, FAR, FAR]).cast(graph.dtype(rois)?).ok_or(NO_RULE)?;
+                let far = graph.constant(far);
+                graph.call(&WHERE, &[mask, rois.expr, far], &[])?
+            }
+        };
         let expr = self.graph.call_with(call.def, &[data.expr, filled], call.attrs.clone())?;
         let Value::Tensor(result) = self.of_type(expr)? else { return Err(NO_RULE) };
         let dims: Vec<Number> = std::iter::once(rois.dims[0]).chain(result.dims[1..].iter().copied()).collect();

@@ -212,7 +212,10 @@ impl Regions {
             let ys = taps(0, y);
             for x in 0..n_points[1] as usize {
                 let Some((ys, xs)) = ys.zip(taps(1, x)) else {
-                    each(values, is_mean, count, start, channel, |_| T::ZERO);
+                    // Means begin at +0, to which another one adds nothing.
+                    if !is_mean {
+                        each(values, is_mean, count, start, channel, |_| T::ZERO);
+                    }
                     continue;
                 };
                 let [[a, b], [c, d]] = ys.at.map(|y| xs.at.map(|x| y.wrapping_mul(down).wrapping_add(x.wrapping_mul(right))));
