@@ -1,5 +1,5 @@
-//! Tests routines (sort, scatter, scan, non-maximum suppression, regions of interest) on tensors large enough for several threads: compiled, without a fallback to
-//! evaluation, results equal the interpreter's bit for bit.
+//! Tests routines (sort, scatter, scan, non-maximum suppression, regions of interest, sparse products, random numbers) on tensors large
+//! enough for several threads: compiled, without a fallback to evaluation, results equal the interpreter's bit for bit.
 
 use relayc_driver::bind::tensors_in;
 use relayc_driver::bind::{Bound, Requests, bind};
@@ -100,6 +100,63 @@ const PROGRAMS: &[&str] = &[
        %0 = (floor(add(sigmoid(%p), 0.5f)), multiply(%r, 40f));
        vision.roi_align(%x, concatenate(%0, axis=1), pooled_size=[7, 7], spatial_scale=0.5f, attrs_type_key=\"relay.attrs.ROIAlignAttrs\")
      }",
+    // A sparse matrix whose rows begin at sorted places, and whose columns are any.
+    "def @main(%d: Tensor[(50, 40), float32], %x: Tensor[(300), float32], %i: Tensor[(300), float32], %p: Tensor[(29), float32]) {
+       %0 = cast(floor(multiply(sigmoid(%i), 39f)), dtype=\"int64\");
+       %1 = concatenate((
+         full(0, shape=[1], dtype=\"int32\"),
+         cast(sort(floor(multiply(sigmoid(%p), 299f))), dtype=\"int32\"),
+         full(300, shape=[1], dtype=\"int32\")));
+       (nn.sparse_dense(%d, %x, %0, %1), nn.sparse_dense(%d, %x, %0, %1, sparse_lhs=True))
+     }",
+    "def @main(%d: Tensor[(30, 40), float16], %x: Tensor[(300), float16], %i: Tensor[(300), float32], %p: Tensor[(29), float32]) {
+       %0 = cast(floor(multiply(sigmoid(%i), 39f)), dtype=\"int32\");
+       %1 = concatenate((
+         full(0i64, shape=[1], dtype=\"int64\"),
+         cast(sort(floor(multiply(sigmoid(%p), 299f))), dtype=\"int64\"),
+         full(300i64, shape=[1], dtype=\"int64\")));
+       (nn.sparse_add(%d, %x, %0, %1), nn.sparse_dense(%d, %x, %0, %1))
+     }",
+    "def @main(%x: Tensor[(300), int8], %i: Tensor[(300), float32], %p: Tensor[(39), float32]) {
+       %0 = cast(floor(multiply(sigmoid(%i), 39f)), dtype=\"int32\");
+       nn.sparse_transpose(%x, %0, concatenate((
+         full(0, shape=[1], dtype=\"int32\"),
+         cast(sort(floor(multiply(sigmoid(%p), 299f))), dtype=\"int32\"),
+         full(300, shape=[1], dtype=\"int32\"))))
+     }",
+    "def @main(%d: Tensor[(2, 9, 8, 6), float32], %e: Tensor[(2, 6, 9, 8), float64], %x: Tensor[(70, 4, 3), float32],
+              %y: Tensor[(70, 4), float64], %i: Tensor[(70), float32], %p: Tensor[(4), float32]) {
+       %0 = floor(multiply(sigmoid(%i), 17f));
+       %1 = concatenate((
+         full(0, shape=[1], dtype=\"int32\"),
+         cast(sort(floor(multiply(sigmoid(%p), 69f))), dtype=\"int32\"),
+         full(70, shape=[1], dtype=\"int32\")));
+       (nn.sparse_conv2d(%d, %x, cast(%0, dtype=\"int32\"), %1, kernel_size=[3, 3]),
+        nn.sparse_conv2d(%e, %y, cast(multiply(%0, 3f), dtype=\"int32\"), %1, kernel_size=[3, 3], layout=\"NCHW\"))
+     }",
+    "def @main(%y: Tensor[(2, 20, 8, 7), float32], %x: Tensor[(2, 20, 15, 12), float32], %z: Tensor[(2, 8, 7, 20), float16],
+              %w: Tensor[(2, 15, 12, 20), float16], %v: Tensor[(2, 20, 8, 7), int32], %u: Tensor[(2, 20, 15, 12), int32]) {
+       %0 = nn.max_pool2d_grad(%y, round(multiply(%x, 3f)), pool_size=[3, 2], strides=[2, 2], padding=[1, 1]);
+       %1 = nn.max_pool2d_grad(%z, %w, pool_size=[3, 2], strides=[2, 2], padding=[1, 1], layout=\"NHWC\");
+       %2 = nn.avg_pool2d_grad(%y, %x, pool_size=[3, 2], strides=[2, 2], padding=[1, 1]);
+       %3 = nn.avg_pool2d_grad(%z, %w, pool_size=[3, 2], strides=[2, 2], padding=[1, 1], layout=\"NHWC\", count_include_pad=True);
+       (%0, %1, %2, %3, nn.avg_pool2d_grad(%v, %u, pool_size=[3, 2], strides=[2, 2], padding=[1, 1]))
+     }",
+    "def @main(%x: Tensor[(2, 300, 9), int8]) {
+       (qnn.softmax(%x, 0.1f, 3, 0.00390625f, -128), qnn.softmax(%x, 0.02f, 0, 0.007f, 5, axis=1))
+     }",
+    "def @main(%x: Tensor[(60, 70), float32], %v: Tensor[(20, 70), float32]) {
+       %0 = concatenate((full(-1, shape=[1], dtype=\"int32\"), full(0, shape=[1], dtype=\"int32\")));
+       %1 = concatenate((full(-61, shape=[1], dtype=\"int32\"), full(70, shape=[1], dtype=\"int32\")));
+       strided_set(%x, %v, %0, %1, concatenate((full(-3, shape=[1], dtype=\"int32\"), full(1, shape=[1], dtype=\"int32\"))))
+     }",
+    "def @main(%k: Tensor[(10), uint64], %p: Tensor[(90, 50), float32]) {
+       %0 = random.threefry_split(%k);
+       %1 = random.uniform(%0.0, -2f, 3f, out_shape=[90, 101], out_dtype=\"float32\");
+       %2 = random.uniform(%1.0, -2f64, 3f64, out_shape=[9001], out_dtype=\"float64\");
+       %3 = random.multinomial(%0.1, %p, num_samples=77);
+       (%1, %2, %3, random.threefry_generate(%3.0, out_shape=[41, 333]))
+     }",
 ];
 
 fn tensors(value: Bound) -> Vec<Tensor> {
@@ -114,6 +171,10 @@ const EMPTY: &[&str] = &[
     "def @main(%x: Tensor[(1, 0), int32]) { argsort(broadcast_to(%x, shape=[1099511627776, 0]), axis=1, dtype=\"int32\") }",
     "def @main(%x: Tensor[(1, 0), float32]) {
        cumsum(broadcast_to(%x, shape=[1099511627776, 0]), axis=1, attrs_type_key=\"relay.attrs.ScanopAttrs\")
+     }",
+    "def @main(%x: Tensor[(1, 0, 4, 4), float32], %y: Tensor[(1, 0, 3, 3), float32]) {
+       %0 = broadcast_to(%x, shape=[1099511627776, 0, 4, 4]);
+       nn.max_pool2d_grad(broadcast_to(%y, shape=[1099511627776, 0, 3, 3]), %0, pool_size=[2, 2])
      }",
     "def @main(%x: Tensor[(0), float32], %i: Tensor[(0, 1), int32], %u: Tensor[(1, 0), float32]) {
        scatter_nd(%x, broadcast_to(%i, shape=[0, 1099511627776]), broadcast_to(%u, shape=[1099511627776, 0]),

@@ -8,6 +8,7 @@
 
 use super::attrs::Dims;
 use crate::prelude::*;
+use relayc_ir::kernel::{self, Routine};
 use relayc_ir::tensor::float_max;
 
 attrs! {
@@ -45,6 +46,7 @@ pub(crate) const THREEFRY_GENERATE: OpDef = OpDef {
     rules: &[KEY_RULE, SHAPE_RULE],
     rel: threefry_generate_rel,
     eval: threefry_generate_eval,
+    lower: Some(Lower::Routine(|call| drawn(kernel::Random::Generate { n: n_drawn(call) }))),
     random: true,
     ..OpDef::BASE
 };
@@ -89,6 +91,7 @@ pub(crate) const THREEFRY_SPLIT: OpDef = OpDef {
     rules: &[KEY_RULE],
     rel: threefry_split_rel,
     eval: threefry_split_eval,
+    lower: Some(Lower::Routine(|_| drawn(kernel::Random::Split))),
     random: true,
     ..OpDef::BASE
 };
@@ -113,6 +116,7 @@ pub(crate) const UNIFORM: OpDef = OpDef {
     rules: &[KEY_RULE, SHAPE_RULE, "C3: out_dtype is float32 or float64", "C4: low and high are scalars of dtype out_dtype"],
     rel: distribution_rel,
     eval: uniform_eval,
+    lower: Some(Lower::Routine(|call| drawn(kernel::Random::Uniform { n: n_drawn(call), dtype: call.outs[1].dtype }))),
     random: true,
     ..OpDef::BASE
 };
@@ -167,6 +171,7 @@ pub(crate) const NORMAL: OpDef = OpDef {
     attrs: Some(&AttrSchema { type_key: "relay.attrs.NormalAttrs", ..*UniformAttrs::SCHEMA }),
     rules: &[KEY_RULE, SHAPE_RULE, "C3: out_dtype is float32 or float64", "C4: mean and scale are scalars of dtype out_dtype"],
     eval: normal_eval,
+    lower: Some(Lower::Routine(normal_routine)),
     ..UNIFORM
 };
 
@@ -198,6 +203,7 @@ pub(crate) const MULTINOMIAL: OpDef = OpDef {
     rules: &[KEY_RULE, "C2: num_samples >= 0", "C3: rank(probs) >= 1", "C4: probs[-1] >= 1"],
     rel: multinomial_rel,
     eval: multinomial_eval,
+    lower: Some(Lower::Routine(multinomial_routine)),
     random: true,
     ..OpDef::BASE
 };
@@ -258,6 +264,33 @@ fn cumulative(shares: &[f64]) -> Vec<f32> {
 fn first_above(cumulative: &[f32], u: f32) -> usize {
     let distance = |at: usize| if cumulative[at] - u > 0.0 { cumulative[at] - u } else { 1.0 };
     (1..cumulative.len()).fold(0, |best, at| if distance(at) < distance(best) { at } else { best })
+}
+
+fn drawn(work: kernel::Random) -> Option<Routine> {
+    Some(Routine::Random(work))
+}
+
+/// How many numbers a call draws.
+fn n_drawn(call: &Call) -> u64 {
+    call.outs[1].shape.iter().product()
+}
+
+/// What draws too many numbers says so.
+fn normal_routine(call: &Call) -> Option<Routine> {
+    let (n, dtype) = (n_drawn(call), call.outs[1].dtype);
+    (n < 1 << 32).then_some(())?;
+    drawn(kernel::Random::Normal { n, dtype })
+}
+
+/// Shares in integers of 64 bits have no one nearest F32 that is found at once.
+fn multinomial_routine(call: &Call) -> Option<Routine> {
+    let probs = call.arg(1);
+    let (&shares, rows) = probs.shape.split_last()?;
+    let (rows, samples) = (rows.iter().product(), *call.outs[1].shape.last()?);
+    let lane = crate::lower::lane(probs.dtype)?;
+    let is_whole = lane.int_bits().is_none_or(|(bits, _)| bits <= 32);
+    (shares > 0 && is_whole).then_some(())?;
+    drawn(kernel::Random::Multinomial { rows, shares, samples, dtype: probs.dtype })
 }
 
 /// A generator's state.

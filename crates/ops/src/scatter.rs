@@ -301,6 +301,7 @@ pub(crate) const STRIDED_SET: OpDef = OpDef {
     rel: strided_set_rel,
     eval: strided_set_eval,
     fuse: Some(Fuse::Injective),
+    lower: Some(Lower::Routine(strided_set_routine)),
     ..OpDef::BASE
 };
 
@@ -348,6 +349,14 @@ fn strided_set_eval(cx: &EvalCx) -> EvalResult {
         (to, i)
     };
     Ok(put(ScatterReduction::Replace, data, v, (0..v.len()).map(target)).into())
+}
+
+fn strided_set_routine(call: &Call) -> Option<Routine> {
+    let (data, part) = (call.arg(0), call.arg(1));
+    (data.shape.len() <= MAX_RANK).then_some(())?;
+    let lists = [2, 3, 4].map(|arg| (call.arg(arg).shape[0], call.arg(arg).dtype));
+    let (data, part, width) = (data.shape.clone(), part.shape.clone(), data.dtype.bytes());
+    Some(Routine::StridedSet(kernel::StridedSet { data, part, width, lists }))
 }
 
 /// The first position of a slice, its stride and how many positions it takes.

@@ -6,7 +6,9 @@
 use super::attrs::StdString;
 use super::index::{outside, position, require_ints, require_same_dim};
 use super::rel::require_same_dtype;
+use crate::lower::lane;
 use crate::prelude::*;
+use relayc_ir::kernel::{self, Routine, SparseForm};
 use relayc_ir::tensor::{Acc, Real};
 
 attrs! {
@@ -111,6 +113,7 @@ pub(crate) const SPARSE_DENSE: OpDef = OpDef {
     rel: sparse_dense_rel,
     eval: sparse_dense_eval,
     fuse: Some(Fuse::OutEWiseFusable),
+    lower: Some(Lower::Routine(sparse_dense_routine)),
     ..OpDef::BASE
 };
 
@@ -183,6 +186,7 @@ pub(crate) const SPARSE_DENSE_PADDED: OpDef = OpDef {
     ],
     eval: OpDef::BASE.eval,
     internal: true,
+    lower: None,
     ..SPARSE_DENSE
 };
 
@@ -205,6 +209,7 @@ pub(crate) const SPARSE_CONV2D: OpDef = OpDef {
     ],
     rel: sparse_conv2d_rel,
     eval: sparse_conv2d_eval,
+    lower: Some(Lower::Routine(sparse_conv2d_routine)),
     ..SPARSE_DENSE
 };
 
@@ -284,6 +289,7 @@ pub(crate) const SPARSE_ADD: OpDef = OpDef {
     ],
     rel: sparse_add_rel,
     eval: sparse_add_eval,
+    lower: Some(Lower::Routine(|call| routine(call, SparseForm::Add, 1, call.arg(0).shape[1]))),
     ..OpDef::BASE
 };
 
@@ -325,6 +331,7 @@ pub(crate) const SPARSE_TRANSPOSE: OpDef = OpDef {
     rel: sparse_transpose_rel,
     eval: sparse_transpose_eval,
     fuse: Some(Fuse::OutEWiseFusable),
+    lower: Some(Lower::Routine(sparse_transpose_routine)),
     ..OpDef::BASE
 };
 
@@ -350,6 +357,49 @@ fn sparse_transpose_eval(cx: &EvalCx) -> EvalResult {
     let ends = Tensor::from_fn(starts.shape(), |row| entries.partition_point(|entry| entry.column < row) as i64);
     let (rows, ends) = (rows.expect("an integer dtype"), ends.cast(starts.dtype()).expect("an integer dtype"));
     Ok(Outputs::Tuple(vec![elements, rows, ends]))
+}
+
+// ---- Routines ----
+
+/// Work with the matrix that begins with an operand, of so many columns.
+fn routine(call: &Call, form: SparseForm, data: usize, columns: u64) -> Option<Routine> {
+    let [elements, indices, starts] = [call.arg(data), call.arg(data + 1), call.arg(data + 2)];
+    let block = match elements.shape[..] {
+        [_, rows, columns] => [rows, columns],
+        [_, rows] => [rows, 1],
+        _ => [1, 1],
+    };
+    lane(elements.dtype).filter(|&lane| lane != ScalarType::Bool)?;
+    lane(indices.dtype)?;
+    lane(starts.dtype)?;
+    let (rows, entries) = (starts.shape[0].checked_sub(1)?, indices.shape[0]);
+    let (dtype, index, start) = (elements.dtype, indices.dtype, starts.dtype);
+    Some(Routine::Sparse(kernel::Sparse { form, rows, entries, block, columns, dtype, index, start }))
+}
+
+fn sparse_dense_routine(call: &Call) -> Option<Routine> {
+    let is_left = SparseDenseAttrs::read(call.attrs).sparse_lhs;
+    let [n, columns] = call.arg(0).shape[..] else { return None };
+    // Of no results there may be any number of rows.
+    let n = if call.out().shape.contains(&0) { 0 } else { n };
+    routine(call, SparseForm::Dense { n, is_left }, 1, columns)
+}
+
+fn sparse_conv2d_routine(call: &Call) -> Option<Routine> {
+    let SparseConv2dAttrs { layout, kernel_size } = SparseConv2dAttrs::read(call.attrs);
+    let (shape, channels_last) = (&call.arg(0).shape, layout.0 != "NCHW");
+    let [height, width] = if channels_last { [1, 2] } else { [2, 3] };
+    let (channels, window) = (shape[channel_axis(&layout.0)], u64::try_from(*kernel_size.first()?).ok()?);
+    let dims = [shape[height], shape[width]];
+    // Without channels no column is one of a place.
+    (channels > 0).then_some(())?;
+    let images = if call.out().shape.contains(&0) { 0 } else { shape[0] };
+    let form = SparseForm::Conv { images, channels, dims, window, channels_last };
+    routine(call, form, 1, channels * window * window)
+}
+
+fn sparse_transpose_routine(call: &Call) -> Option<Routine> {
+    routine(call, SparseForm::Transpose, 0, call.arg(2).shape[0].checked_sub(1)?)
 }
 
 pub(crate) const FAMILY: &[OpDef] = &[SPARSE_DENSE, SPARSE_DENSE_PADDED, SPARSE_CONV2D, SPARSE_ADD, SPARSE_TRANSPOSE];

@@ -8,7 +8,7 @@
 pub const MAGIC: u64 = u64::from_le_bytes(*b"relaycim");
 
 /// The version of this layout and of the meaning of step words.
-pub const VERSION: u64 = 6;
+pub const VERSION: u64 = 7;
 
 /// The version of the functions that an artifact exports.
 pub const ABI_VERSION: u32 = 2;
@@ -159,7 +159,7 @@ pub mod kind {
     pub const REQUANTIZE: u64 = 8;
     pub const SCATTER: u64 = 9;
     pub const NOTHING: u64 = 10;
-    pub const BOXES: u64 = 11;
+    pub const LINES: u64 = 11;
 }
 
 /// Treatment of an index out of range.

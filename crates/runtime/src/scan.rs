@@ -88,7 +88,7 @@ impl Scan {
 }
 
 /// The type in which a scan sums. Integers wrap; the low bits are right in any type that is as wide.
-trait Sum: Copy {
+pub(crate) trait Sum: Copy {
     const ZERO: Self;
     const ONE: Self;
     fn plus(self, other: Self) -> Self;

@@ -1,10 +1,10 @@
 //! The steps of a program, and their tasks.
 
-use super::boxes;
 use super::contraction::{self, Sum};
 use super::fault::Fault;
 use super::integer::index;
 use super::layout::{MAX_RANK, kind, outside, weights};
+use super::lines;
 use super::pack::Packing;
 use super::pool::Pool;
 use super::region::Task;
@@ -80,7 +80,7 @@ pub(crate) enum Step<'a> {
     Scan { scan: Scan, data: *mut u8, result: *mut u8, alone: bool },
     Requantize(RequantizeCall),
     Scatter(ScatterCall<'a>),
-    Boxes(BoxesCall),
+    Lines(LinesCall),
 }
 
 /// A sort with its buffers; a result that nothing takes has no address.
@@ -112,13 +112,13 @@ pub(crate) struct ScatterCall<'a> {
     axes: &'a [i64],
 }
 
-/// Work on boxes with its buffers; operands that it does not have have no address.
+/// Work in lines with its buffers; operands that it does not have have no address.
 #[derive(Clone, Copy)]
-pub(crate) struct BoxesCall {
-    work: boxes::Work,
+pub(crate) struct LinesCall {
+    work: lines::Work,
     /// The errors for wrong operands: a code, and the texts before and after a number.
-    messages: [(u32, [u64; 4]); 2],
-    operands: boxes::Operands,
+    messages: [(u32, [u64; 4]); lines::MESSAGES],
+    operands: lines::Operands,
     scratch: Scratch,
     alone: bool,
 }
@@ -220,12 +220,11 @@ impl<'a> Step<'a> {
                 let operands = core::array::from_fn(|_| buffer(words));
                 Step::Scatter(ScatterCall { operands, axes: words.list(), work: Scatter::read(words) })
             }
-            kind::BOXES => {
+            kind::LINES => {
                 let operands = core::array::from_fn(|_| optional(words));
                 let (alone, scratch) = (words.word() != 0, Scratch::read(words, means));
-                let mut message = || (words.word() as u32, core::array::from_fn(|_| words.word()));
-                let messages = [message(), message()];
-                Step::Boxes(BoxesCall { work: boxes::Work::read(words), messages, operands, scratch, alone })
+                let messages = core::array::from_fn(|_| (words.word() as u32, core::array::from_fn(|_| words.word())));
+                Step::Lines(LinesCall { work: lines::Work::read(words), messages, operands, scratch, alone })
             }
             _ => Step::Nothing,
         })
@@ -294,7 +293,7 @@ impl<'a> Step<'a> {
                 unsafe { work.run(operands) }.map_err(|Outside { axis, index }| outside(&axes[axis * AXIS..][..AXIS], index))?;
             }
             // SAFETY: as this function.
-            Step::Boxes(call) => unsafe { call.run(pool)? },
+            Step::Lines(call) => unsafe { call.run(pool)? },
         }
         Ok(())
     }
@@ -383,20 +382,20 @@ impl SortCall {
     }
 }
 
-impl BoxesCall {
+impl LinesCall {
     /// # Safety
     /// Like [`Step::run`].
     unsafe fn run(&self, pool: &Pool) -> Result<(), Fault> {
         // SAFETY: the buffers hold the operands.
-        if let Err(boxes::Wrong { message, number }) = unsafe { self.work.check(&self.operands) } {
+        if let Err(lines::Wrong { message, number }) = unsafe { self.work.check(&self.operands) } {
             let (code, [a, b, c, d]) = self.messages[message];
-            return Err(Fault { code, before: [a, b], index: Some(number), behind: [c, d] });
+            return Err(Fault { code, before: [a, b], index: number, behind: [c, d] });
         }
         let n_lines = self.work.n_lines();
         let n_shares = if self.alone { 1 } else { pool.n_threads().clamp(1, n_lines.max(1)) };
         let call = Apart(self);
         let share = |number| {
-            let BoxesCall { work, operands, scratch, .. } = call.get();
+            let LinesCall { work, operands, scratch, .. } = call.get();
             for line in part(n_lines, number, n_shares) {
                 // SAFETY: the buffers hold the lines, which are different in each share, as is the scratch memory.
                 unsafe { work.line(line, operands, scratch.own(number)) };

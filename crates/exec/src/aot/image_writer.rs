@@ -2,6 +2,7 @@
 //!
 //! The same program gives the same bytes. Tensors of equal bytes are stored once, even if two targets share them.
 
+use super::messages::{self, Message};
 use crate::constants;
 use crate::index;
 use crate::launch::{Launch, Packed};
@@ -13,7 +14,7 @@ use relayc_codegen::contraction::Compiled;
 use relayc_codegen::contraction::encode::list;
 use relayc_ir::ConstId;
 use relayc_ir::flow::{self, Flow, FlowInstr};
-use relayc_ir::kernel::{Boxes, OfBin, Regions, Routine};
+use relayc_ir::kernel::Routine;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, DTypeCode};
 use relayc_runtime::layout::{self, ALIGN, MAGIC, PAGE, VERSION, head, instr, kind, part, place, port, program, target, weights};
@@ -479,14 +480,6 @@ impl ProgramWriter<'_> {
                 words.extend([kind::SCAN, arg(0), arg(1), u64::from(launch.shares(2) == 1)]);
                 words.extend(crate::routine::scan::of_kernel(scan).words());
             }
-            (Launch::Routine(Routine::Boxes(work)), Work::Routine(_, call)) => {
-                words.push(kind::BOXES);
-                words.extend(crate::routine::boxes::places(work).map(|place| place.map_or(0, |at| arg(at) + 1)));
-                let Scratch { shared, own, threads, at } = self.program.plan.scratch[number];
-                words.extend([u64::from(launch.shares(2) == 1), at, shared, own, threads]);
-                words.extend(self.wrong_boxes(step, call, work));
-                crate::routine::boxes::of_kernel(work).write(&mut |word| words.push(word));
-            }
             (Launch::Routine(Routine::Requantize(work)), Work::Routine(_, call)) => {
                 words.push(kind::REQUANTIZE);
                 words.extend((0..6).map(arg));
@@ -500,6 +493,20 @@ impl ProgramWriter<'_> {
                 words.extend((0..4).map(arg));
                 list(&mut words, scatter.data.iter().flat_map(|&length| self.axis(call.call, length)).collect::<Vec<_>>());
                 crate::routine::scatter::of_kernel(scatter).write(&mut |word| words.push(word));
+            }
+            (Launch::Routine(routine), Work::Routine(_, call)) => {
+                let of = crate::routine::lines::of_kernel(routine).expect("all other routines have their own steps");
+                words.push(kind::LINES);
+                words.extend(of.places.map(|place| place.map_or(0, |at| arg(at) + 1)));
+                let Scratch { shared, own, threads, at } = self.program.plan.scratch[number];
+                words.extend([u64::from(launch.shares(2) == 1), at, shared, own, threads]);
+                let failure = |value: &dyn Fn(usize, usize) -> f64| self.failure(step, call, value);
+                for message in messages::of_lines(routine, &failure) {
+                    let Message { code, before, behind } = message.unwrap_or_default();
+                    let [[a, b], [c, d]] = [before, behind].map(|text| self.out.text(&text));
+                    words.extend([code_number(code), a, b, c, d]);
+                }
+                of.work.write(&mut |word| words.push(word));
             }
             _ => unreachable!("what relayc itself computes is refused before, and a launch is made from its step"),
         }
@@ -530,35 +537,6 @@ impl ProgramWriter<'_> {
         };
         let operands = call.operands.iter().map(|(tuple, places)| (*tuple, places.iter().filter_map(operand).collect()));
         self.fallback.call(call.call, operands.collect()).err()
-    }
-
-    /// The codes and the texts around a number, of what work on boxes says of wrong operands.
-    fn wrong_boxes(&mut self, step: &Step, call: &crate::plan::Fallback, work: &Boxes) -> [u64; 10] {
-        // Greater than all that there may be, in any dtype.
-        const MUCH: f64 = 1e30;
-        let failed = match work {
-            Boxes::AllClass(_) | Boxes::Valid(_) | Boxes::Anchors(_) => [None, None],
-            Boxes::Suppress(_) => {
-                let of_count = |count: f64| self.failure(step, call, |at, _| if at == 1 { count } else { 0.0 });
-                [of_count(MUCH).or_else(|| of_count(-MUCH)), None]
-            }
-            Boxes::Regions(Regions { of_bin, points, .. }) => [
-                self.failure(step, call, |at, _| if at == 1 { MUCH } else { 0.0 }),
-                // Where no region has too many points, all of them would be computed here.
-                (*points == 0 && *of_bin != OfBin::LargestElement)
-                    .then(|| self.failure(step, call, |at, i| if at == 1 && i % 5 > 2 { MUCH } else { 0.0 }))
-                    .flatten(),
-            ],
-        };
-        let said = failed.map(|failed| {
-            let Some(failed) = failed else { return [0; 5] };
-            let is_digit = |c: char| c.is_ascii_digit() || c == '-';
-            let start = failed.message.find(is_digit).unwrap_or(failed.message.len());
-            let (before, rest) = failed.message.split_at(start);
-            let [[a, b], [c, d]] = [before, rest.trim_start_matches(is_digit)].map(|text| self.out.text(text));
-            [code_number(failed.code.id()), a, b, c, d]
-        });
-        std::array::from_fn(|at| said[at / 5][at % 5])
     }
 
     fn contract(&mut self, code: &Compiled, packed: &Packed, weight: BufferId, words: &mut Vec<u64>) {

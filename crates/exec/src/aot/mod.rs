@@ -6,6 +6,7 @@
 pub mod describe;
 pub mod image_writer;
 pub mod mapped;
+mod messages;
 
 #[cfg(test)]
 mod tests;

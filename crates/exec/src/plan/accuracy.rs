@@ -3,7 +3,7 @@
 //! Only the declaration matters: for an operator without a kernel, the evaluation defines the result.
 
 use super::request::{def, described};
-use relayc_ir::kernel::{BinaryOp, Body, Instr, Reduction, UnaryOp, Val};
+use relayc_ir::kernel::{BinaryOp, Body, Instr, Random, Reduction, Routine, UnaryOp, Val};
 use relayc_ir::types::DType;
 use relayc_ir::{ExprId, Module};
 use relayc_ops::Table;
@@ -31,10 +31,14 @@ pub fn accuracy(module: &Module, ops: &Table, call: ExprId) -> Accuracy {
     let rule = def.and_then(|def| def.lower.as_ref());
     let said = |of: &dyn Fn(&Call) -> Option<Accuracy>| described(module, call, |call| in_f32(call, of)).map(|(_, said)| said);
     match rule {
+        // The only routine of functions that are rounded otherwise.
+        Some(Lower::Routine(routine)) => said(&|call| {
+            let is_rounded = matches!(routine(call)?, Routine::Random(Random::Normal { .. }));
+            is_rounded.then_some(Accuracy::Mixed(1))
+        }),
         None
         | Some(
-            Lower::Routine(_)
-            | Lower::Shifted(..)
+            Lower::Shifted(..)
             | Lower::View(_)
             | Lower::Reinterpret
             | Lower::Move(..)

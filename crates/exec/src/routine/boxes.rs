@@ -1,11 +1,11 @@
 //! Works on boxes as the runtime, which artifacts run too.
 
-use super::{Bytes, Outside, RoutineContext, number};
+use super::number;
 use relayc_ir::kernel::{Anchors, BoxRows, Boxes, ChosenRows, Lines, OfBin, Regions, SuppressRows, ValidRows};
 use relayc_runtime::boxes;
 
 /// The runtime's work of a kernel.
-pub(crate) fn of_kernel(kernel: &Boxes) -> boxes::Work {
+pub(super) fn of_kernel(kernel: &Boxes) -> boxes::Work {
     match kernel {
         Boxes::AllClass(kernel) => boxes::Work::AllClass(boxes::AllClassNms {
             n_images: kernel.images as usize,
@@ -89,7 +89,7 @@ pub(super) fn lines(kernel: &Boxes) -> Lines {
 }
 
 /// For each operand of the runtime, the argument of the kernel, if it has one.
-pub(crate) fn places(kernel: &Boxes) -> [Option<usize>; 8] {
+pub(super) fn places(kernel: &Boxes) -> [Option<usize>; 8] {
     // The place of an operand that is there only under a condition.
     let places = |n: usize, without: Option<usize>| {
         std::array::from_fn(|at| {
@@ -111,7 +111,7 @@ pub(crate) fn places(kernel: &Boxes) -> [Option<usize>; 8] {
 }
 
 /// Bytes of each operand of the runtime.
-fn bytes(work: &boxes::Work) -> [usize; 8] {
+pub(super) fn bytes(work: &boxes::Work) -> [usize; 8] {
     match work {
         boxes::Work::AllClass(work) => {
             let of_image = work.n_classes * work.n_boxes;
@@ -145,23 +145,6 @@ fn bytes(work: &boxes::Work) -> [usize; 8] {
     }
 }
 
-/// Runs the routine. Errors: operands that the evaluation refuses; nothing is written then.
-pub(super) fn run(kernel: &Boxes, args: &[Bytes], means: &RoutineContext) -> Result<(), Outside> {
-    let work = of_kernel(kernel);
-    let (places, bytes) = (places(kernel), bytes(&work));
-    let operand = |at: usize| places[at].map_or(std::ptr::null_mut(), |place| args[place].holding(bytes[at]).start);
-    let operands = Operands(std::array::from_fn(operand));
-    // SAFETY: the operands have so many bytes.
-    unsafe { work.check(operands.get()) }.map_err(|_| Outside)?;
-    means.lines(work.n_lines() as u64, &|line, scratch| {
-        // SAFETY: as above; the results of the line and the scratch memory are this task's own.
-        unsafe { work.line(line, operands.get(), scratch) };
-    });
-    // SAFETY: as above; all lines are done.
-    unsafe { work.finish(operands.get()) };
-    Ok(())
-}
-
 /// The name of a routine, and the reason why it is one.
 pub(super) fn words(kernel: &Boxes) -> (String, &'static str) {
     match kernel {
@@ -185,17 +168,5 @@ pub(super) fn words(kernel: &Boxes) -> (String, &'static str) {
             let name = format!("valid boxes, {} images of {} boxes", rows.images, rows.boxes);
             (name, "where a box goes hangs on the boxes before it: an image is done from its begin to its end")
         }
-    }
-}
-
-/// The addresses of tensors of which each thread writes its own lines.
-struct Operands(boxes::Operands);
-
-// SAFETY: threads write different elements, and nobody reads what another writes.
-unsafe impl Sync for Operands {}
-
-impl Operands {
-    fn get(&self) -> &boxes::Operands {
-        &self.0
     }
 }

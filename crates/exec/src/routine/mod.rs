@@ -5,7 +5,8 @@
 //! bytes for any number of threads: lines are independent, and one thread scatters in order. Invalid data is left to the
 //! operator's evaluation, which reports the error ([`Outside`]).
 
-pub(crate) mod boxes;
+mod boxes;
+pub(crate) mod lines;
 pub(crate) mod requantize;
 pub(crate) mod scan;
 pub(crate) mod scatter;
@@ -86,8 +87,8 @@ pub(crate) fn scratch_bytes(routine: &Routine) -> u64 {
     match routine {
         Routine::Sort(sort) => sort::of_kernel(sort).scratch_bytes(),
         Routine::Requantize(work) => requantize::of_kernel(work).scratch_bytes(),
-        Routine::Boxes(work) => boxes::of_kernel(work).scratch_bytes(),
         Routine::Scatter(_) | Routine::Scan(_) => 0,
+        _ => lines::of_kernel(routine).map_or(0, |of| of.work.scratch_bytes()),
     }
 }
 
@@ -96,12 +97,15 @@ pub(crate) fn shares(routine: &Routine, threads: usize) -> usize {
     let lines = match routine {
         Routine::Sort(sort) => sort.lines,
         Routine::Scan(scan) => scan.lines,
-        Routine::Boxes(work) => boxes::lines(work),
         Routine::Requantize(work) => {
             let elements = work.lines.count() * work.lines.length;
             return if elements < SMALL { 1 } else { threads.max(1) };
         }
         Routine::Scatter(_) => return 1,
+        _ => match lines::of_kernel(routine) {
+            Some(of) => of.lines,
+            None => return 1,
+        },
     };
     let small = lines.count().saturating_mul(lines.length) < SMALL;
     if small { 1 } else { threads.clamp(1, usize::try_from(lines.count()).unwrap_or(usize::MAX).max(1)) }
@@ -123,8 +127,8 @@ pub(crate) fn run(routine: &Routine, n_args: usize, arg: &dyn Fn(usize) -> Bytes
         Routine::Sort(sort) => sort::run(sort, args, means),
         Routine::Scatter(scatter) => return scatter::run(scatter, args),
         Routine::Scan(scan) => scan::run(scan, args, means),
-        Routine::Boxes(work) => return boxes::run(work, args, means),
         Routine::Requantize(work) => return requantize::run(work, args, means),
+        _ => return lines::of_kernel(routine).map_or(Err(Outside), |of| lines::run(&of, args, means)),
     }
     Ok(())
 }
@@ -144,10 +148,10 @@ pub(crate) fn words(routine: &Routine) -> (String, &'static str) {
             let name = format!("requantize, {} scales of {} elements each", work.n_scales, work.lines.inner);
             (name, "multipliers and shifts are made of the scales, one for each position of an axis")
         }
-        Routine::Boxes(work) => boxes::words(work),
         Routine::Scan(scan) => {
             let name = format!("scan, {} lines of {}", scan.lines.count(), scan.lines.length);
             (name, "each element needs the one before it: a line is done from its begin to its end")
         }
+        _ => lines::words(routine),
     }
 }

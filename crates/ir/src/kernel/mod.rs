@@ -23,8 +23,9 @@ pub use fixed_point::{FixedPoint, multiply_shift};
 pub use nest::{Access, Clip, Nest, ReduceDim, Reduction, Stage, Store};
 pub use reason::{Alternative, Reason, Rejection, ns_of_cycles};
 pub use routine::{
-    AllClassNms, Anchors, BoxRows, Boxes, ChosenRows, Lines, MAX_RANK, OfBin, Regions, Requantize, Routine, Scan, Scatter,
-    ScatterReduction, ScatterTarget, Sort, SuppressRows, ValidRows,
+    AllClassNms, Anchors, BoxRows, Boxes, ChosenRows, Lines, MAX_RANK, OfBin, PoolGradient, PoolWindow, Random, Regions,
+    Requantize, Routine, Scan, Scatter, ScatterReduction, ScatterTarget, Sort, Sparse, SparseForm, StridedSet, SuppressRows,
+    ValidRows,
 };
 pub use target::{ByteProducts, Target};
 pub use view::View;

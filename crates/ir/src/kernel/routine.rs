@@ -1,4 +1,4 @@
-//! Operations whose iterations depend on each other or on data: sort, scatter, scan, non-maximum suppression.
+//! Operations whose iterations depend on each other or on data: sort, scatter, scan, non-maximum suppression, sparse products.
 //!
 //! Arguments are dense tensors in row-major order. A *line* is the sequence of elements along an axis: `length` elements, `inner`
 //! apart. There are `outer · inner` lines.
@@ -6,10 +6,13 @@
 use crate::types::DType;
 use relayc_base::{float_max, float_min};
 
-/// The largest rank of a tensor that the routine for scatter supports.
+/// The largest rank of a tensor that the routines for scatter and for slices support.
 pub const MAX_RANK: usize = 8;
 
 /// The computation of a routine.
+///
+/// [`Routine::QuantizedSoftmax`] computes a softmax of int8 in integers alone (arXiv 2207.01405, algorithm 1). Its arguments are the data,
+/// its scale (F32) and zero point (I32), those of the result, and the result.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Routine {
     Sort(Sort),
@@ -17,6 +20,11 @@ pub enum Routine {
     Scan(Scan),
     Requantize(Requantize),
     Boxes(Boxes),
+    Random(Random),
+    Sparse(Sparse),
+    PoolGradient(PoolGradient),
+    QuantizedSoftmax(Lines),
+    StridedSet(StridedSet),
 }
 
 /// The lines along an axis.
@@ -276,4 +284,88 @@ pub enum OfBin {
     Largest,
     /// The largest element.
     LargestElement,
+}
+
+/// Draws numbers by the Threefry generator. Argument 0 is the key; then come further operands, the key for the next call, and the
+/// numbers.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Random {
+    /// 64 random bits for each number.
+    Generate { n: u64 },
+    /// The results are two keys.
+    Split,
+    /// Numbers from argument 1 to below argument 2, F32 or F64.
+    Uniform { n: u64, dtype: DType },
+    /// Normally distributed numbers: argument 1 is their mean, argument 2 their standard deviation.
+    Normal { n: u64, dtype: DType },
+    /// Indices (I32) into each row of argument 1, each as likely as its share of the row.
+    Multinomial { rows: u64, shares: u64, samples: u64, dtype: DType },
+}
+
+/// Works with a sparse matrix of rows, or of rows of blocks. Arguments are the dense tensor, unless there is none; elements, their
+/// columns, and where rows begin; then the results. A column or a row outside ends the routine before anything is written.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Sparse {
+    pub form: SparseForm,
+    /// Rows of blocks, and all blocks.
+    pub rows: u64,
+    pub entries: u64,
+    /// Rows and columns of a block.
+    pub block: [u64; 2],
+    pub columns: u64,
+    pub dtype: DType,
+    pub index: DType,
+    pub start: DType,
+}
+
+/// What is computed with a sparse matrix.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SparseForm {
+    /// Products with as many dense rows; the sparse matrix may be the left one.
+    Dense { n: u64, is_left: bool },
+    /// A convolution with a square window, of stride 1 and padded by half of it.
+    Conv { images: u64, channels: u64, dims: [u64; 2], window: u64, channels_last: bool },
+    /// The sum with a dense matrix.
+    Add,
+    /// The results are the elements, columns and rows of the transpose.
+    Transpose,
+}
+
+/// Gives the gradient of each window of a pool over two axes to the elements that the window covers. Arguments are the gradient, the
+/// data, and the result.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct PoolGradient {
+    /// The elements of the axes before, between, and behind the pooled ones.
+    pub others: [u64; 3],
+    /// Along the pooled axes, in the order in memory.
+    pub windows: [PoolWindow; 2],
+    /// Whether the second of these is the axis of rows.
+    pub columns_first: bool,
+    /// For means, whether they count the padding. Otherwise the gradient is that of the first of the largest elements.
+    pub mean: Option<bool>,
+    pub dtype: DType,
+}
+
+/// The windows of a pool along an axis: number `o` covers the inputs `o · stride + k · dilation - before`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct PoolWindow {
+    pub input: u64,
+    pub output: u64,
+    pub size: u64,
+    pub stride: u64,
+    pub dilation: u64,
+    pub before: u64,
+    pub after: u64,
+}
+
+/// Writes a tensor to a slice of another. Arguments are the data, the part, three lists (begin, end, strides), and the result. A
+/// stride of 0, and a slice that is not of the part's shape, end the routine before anything is written.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct StridedSet {
+    pub data: Vec<u64>,
+    pub part: Vec<u64>,
+    /// Bytes of an element.
+    pub width: u64,
+    /// The lengths of the lists, and their dtypes.
+    pub lists: [(u64, DType); 3],
 }

@@ -1,8 +1,11 @@
 //! The gradients of pools: distributes each window's gradient over the elements it covers.
 
-use super::AvgPool2dAttrs;
 use super::eval::{Move, moves};
+use super::{AvgPool2dAttrs, MaxPool2dAttrs};
+use crate::lower::lane;
 use crate::prelude::*;
+use crate::window;
+use relayc_ir::kernel::{PoolGradient, PoolWindow, Routine};
 use relayc_ir::tensor::{Acc, Real};
 
 pub(super) fn max_pool_grad(cx: &EvalCx) -> EvalResult {
@@ -73,6 +76,36 @@ fn spread<T: Real>(grad: &Tensor, shape: &[usize], moves: &[Move], f: impl Fn(&m
         f(&mut out, &covered, rows.0.padded * columns.0.padded, gradient);
     }
     T::from_elements(shape, out)
+}
+
+/// The gradient of a maximum, or of a mean that counts the padding or not.
+pub(super) fn routine(call: &Call, mean: Option<bool>) -> Option<Routine> {
+    let attrs = MaxPool2dAttrs::read(call.attrs);
+    let (grad, data, layout) = (call.arg(0), call.arg(1), Layout::parse(&attrs.layout).ok()?);
+    lane(data.dtype).filter(|&lane| lane != ScalarType::Bool)?;
+    let along = |(letter, window): (char, window::Window)| {
+        let axis = layout.axis(letter)?;
+        let unsigned = |number: i64| u64::try_from(number).ok();
+        let window = PoolWindow {
+            input: data.shape[axis],
+            output: grad.shape[axis],
+            size: unsigned(window.kernel)?,
+            stride: unsigned(window.stride)?,
+            dilation: unsigned(window.dilation)?,
+            before: unsigned(window.before)?,
+            after: unsigned(window.after)?,
+        };
+        Some((axis, window))
+    };
+    let windows = window::windows(&attrs.pool_size, &attrs.strides, &attrs.dilation, &attrs.padding);
+    let mut axes = "HW".chars().zip(windows).map(along).collect::<Option<Vec<_>>>()?;
+    let columns_first = axes.is_sorted_by(|a, b| a.0 > b.0);
+    axes.sort_by_key(|&(axis, _)| axis);
+    let [(outer, first), (inner, second)] = axes[..] else { return None };
+    let others = [&data.shape[..outer], &data.shape[outer + 1..inner], &data.shape[inner + 1..]];
+    // Of planes without elements there may be any number.
+    let others = if data.shape.contains(&0) { [0; 3] } else { others.map(|axes| axes.iter().product()) };
+    Some(Routine::PoolGradient(PoolGradient { others, windows: [first, second], columns_first, mean, dtype: data.dtype }))
 }
 
 #[cfg(test)]

@@ -256,6 +256,7 @@ pub(crate) const MAX_POOL2D_GRAD: OpDef = OpDef {
     rel: rel::pool_grad_rel,
     eval: grad::max_pool_grad,
     fuse: Some(Fuse::OutEWiseFusable),
+    lower: Some(Lower::Routine(|call| grad::routine(call, None))),
     ..OpDef::BASE
 };
 
@@ -267,6 +268,7 @@ pub(crate) const AVG_POOL2D_GRAD: OpDef = OpDef {
           `nn.avg_pool2d`; its names of the operands are in the other order (`src/relay/op/nn/pooling.cc`).",
     attrs: Some(AvgPool2dAttrs::schema::<2>()),
     eval: grad::avg_pool_grad,
+    lower: Some(Lower::Routine(|call| grad::routine(call, Some(AvgPool2dAttrs::read(call.attrs).count_include_pad)))),
     ..MAX_POOL2D_GRAD
 };
 

@@ -7,6 +7,7 @@ use crate::dense::dense_product;
 use crate::lower;
 use crate::matmul::batch_matmul_product;
 use crate::prelude::*;
+use crate::softmax::SoftmaxAttrs;
 use crate::window::HW;
 use relayc_ir::kernel::{FixedPoint, Instr, Lines, Requantize, Routine};
 
@@ -241,6 +242,12 @@ fn requantize_routine(call: &Call) -> Option<Routine> {
         to_nearest: attrs.rounding == "TONEAREST",
     }))
 }
+
+pub(super) const SOFTMAX: Lower = Lower::Routine(|call| {
+    let data = call.arg(0);
+    let axis = axis(call, SoftmaxAttrs::read(call.attrs).axis)?;
+    Some(Routine::QuantizedSoftmax(Lines::along(&data.shape, axis)))
+});
 
 /// The number that an operand is, an F32 of the program.
 fn number(s: &Scalar, arg: usize) -> Option<f64> {

@@ -426,6 +426,7 @@ pub(crate) const SOFTMAX: OpDef = OpDef {
     ],
     rel: rel::softmax_rel,
     eval: eval::softmax_eval,
+    lower: Some(lower::SOFTMAX),
     fuse: None,
     ..OpDef::BASE
 };

@@ -12,12 +12,9 @@ pub use anchors::Anchors;
 pub use regions::{OfBin, Regions};
 pub use rows::{Chosen, Rows, SuppressRows, ValidRows};
 
+use crate::lines::{Operands, Wrong};
 use crate::words::Words;
 use kept::Kept;
-
-/// Addresses of operands and results; for [`AllClassNms`] those of boxes, scores, the three limits, rows, the scores of rows, and
-/// the number of rows.
-pub type Operands = [*mut u8; 8];
 
 /// Work on boxes, which are independent from line to line.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -30,13 +27,6 @@ pub enum Work {
     Regions(Regions),
     /// A line is an image.
     Anchors(Anchors),
-}
-
-/// Wrong operands: which of the work's messages says so, and the number in it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wrong {
-    pub message: usize,
-    pub number: i128,
 }
 
 impl Work {

@@ -117,7 +117,7 @@ impl Regions {
             let is_there = image > -1.0 && (image as usize) < self.n_images;
             let too_many = || self.of_bin != OfBin::LargestElement && self.points(&row).iter().product::<f64>() > MAX_POINTS;
             if !is_there || too_many() {
-                return Err(Wrong { message: usize::from(is_there), number: at as i128 });
+                return Err(Wrong { message: usize::from(is_there), number: Some(at as i128) });
             }
         }
         Ok(())

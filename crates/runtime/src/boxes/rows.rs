@@ -175,7 +175,7 @@ impl SuppressRows {
         // SAFETY: each image has a count.
         let count = |image: usize| unsafe { int(operands[1].wrapping_add(image * self.count.0), self.count) };
         let wrong = |count: &i128| !(0..=self.rows.n_boxes as i128).contains(count);
-        (0..self.rows.n_images).map(count).find(wrong).map_or(Ok(()), |number| Err(Wrong { message: 0, number }))
+        (0..self.rows.n_images).map(count).find(wrong).map_or(Ok(()), |number| Err(Wrong { message: 0, number: Some(number) }))
     }
 
     /// # Safety
