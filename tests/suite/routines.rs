@@ -172,10 +172,6 @@ const EMPTY: &[&str] = &[
     "def @main(%x: Tensor[(1, 0), float32]) {
        cumsum(broadcast_to(%x, shape=[1099511627776, 0]), axis=1, attrs_type_key=\"relay.attrs.ScanopAttrs\")
      }",
-    "def @main(%x: Tensor[(1, 0, 4, 4), float32], %y: Tensor[(1, 0, 3, 3), float32]) {
-       %0 = broadcast_to(%x, shape=[1099511627776, 0, 4, 4]);
-       nn.max_pool2d_grad(broadcast_to(%y, shape=[1099511627776, 0, 3, 3]), %0, pool_size=[2, 2])
-     }",
     "def @main(%x: Tensor[(0), float32], %i: Tensor[(0, 1), int32], %u: Tensor[(1, 0), float32]) {
        scatter_nd(%x, broadcast_to(%i, shape=[0, 1099511627776]), broadcast_to(%u, shape=[1099511627776, 0]),
                   mode=\"add\", attrs_type_key=\"relay.attrs.ScatterNDAttrs\")

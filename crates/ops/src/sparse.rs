@@ -44,7 +44,7 @@ fn entries(indices: &Tensor, starts: &Tensor, block: (usize, usize), columns: us
     for (row, bounds) in starts.windows(2).enumerate() {
         let (first, end) = (bounds[0], bounds[1]);
         if first < 0 || end < first || end > indices.len() as i128 {
-            let message = format!("row {row} from {first} to {end} is outside {} elements", indices.len());
+            let message = format!("row {row} is outside {} elements", indices.len());
             return Err(Trap::new(codes::E0501, message));
         }
         let first = first as usize;

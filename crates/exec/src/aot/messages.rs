@@ -38,7 +38,7 @@ pub(super) fn of_lines(routine: &Routine, failure: Failure) -> [Option<Message>;
                     3 => scales[1],
                     _ => 0.0,
                 });
-                failed.map(|failed| said(&failed, failed.message.replace(" of 2, which", " that"), ""))
+                failed.map(|failed| said(&failed, failed.message.clone(), ""))
             };
             // Powers add up to 0 for a scale that stands for none, as those of -2^33 do.
             [of_scales([2.0, 1.0]), of_scales([-8_589_934_592.0, 1.0]), of_scales([1.0, 0.0])]
@@ -73,15 +73,9 @@ fn of_sparse(work: &Sparse, failure: Failure) -> [Option<Message>; MESSAGES] {
         _ if at == starts && i > 0 => 1.0,
         _ => 0.0,
     });
-    let row = failure(&|at, _| if at == starts { MUCH } else { 0.0 })
-        .or_else(|| failure(&|at, _| if at == starts { -1.0 } else { 0.0 }));
+    let row = [MUCH, -1.0].into_iter().find_map(|start| failure(&|at, _| if at == starts { start } else { 0.0 }));
     let rest = failure(&|_, _| 0.0).filter(|_| is_transpose);
-    let elements = format!("{} elements", work.entries);
-    [
-        column.map(around),
-        row.map(|failed| said(&failed, "row ".into(), &format!(" is outside {elements}"))),
-        rest.map(|failed| said(&failed, "the rows hold ".into(), &format!(" of {elements}"))),
-    ]
+    [column, row, rest].map(|failed| failed.map(around))
 }
 
 fn is_digit(c: char) -> bool {

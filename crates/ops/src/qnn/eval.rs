@@ -246,10 +246,8 @@ pub(super) fn leaky_relu_eval(cx: &EvalCx) -> EvalResult {
 pub(super) fn softmax_eval(cx: &EvalCx) -> EvalResult {
     let data = cx.tensor(0);
     let axis = SoftmaxAttrs::read(cx.attrs).axis.rem_euclid(data.rank().max(1) as i64) as usize;
-    let scale = cx.tensor(1).to_f64s()[0];
-    let one = softmax_one(scale);
-    let one =
-        one.ok_or_else(|| Trap::new(codes::E0506, format!("an input scale of {}, which is not at most 1", scale as f32)))?;
+    let one = softmax_one(cx.tensor(1).to_f64s()[0]);
+    let one = one.ok_or_else(|| Trap::new(codes::E0506, "an input scale that is not at most 1"))?;
     let x = int32s(&shifted(data, cx.tensor(2), -1, DType::I32)?);
     let (n, inner) = (data.shape()[axis], data.shape()[axis + 1..].iter().product::<usize>());
     let mut shares = vec![0; x.len()];
