@@ -16,6 +16,7 @@ pub(super) use errors::short;
 
 use super::sizes::solve;
 use super::tensors;
+use super::written::Written;
 use leaves::Leaf;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::count;
@@ -429,6 +430,12 @@ impl<'t> Binder<'t> {
         };
         let name = name.trim().trim_start_matches('%');
         let source = Source::parse(spec);
+        if source.is_err()
+            && let Some(written) = Written::parse(spec)
+            && (self.by_name.contains_key(name) || !self.fields_of(name).is_empty())
+        {
+            return self.written(name, written, text);
+        }
         let fields = self.fields_of(name);
         let targets = match (self.by_name.get(name), &source) {
             (Some(&leaf), _) => vec![leaf],
@@ -460,6 +467,57 @@ impl<'t> Binder<'t> {
                 Err(error) => self.report(leaf, error),
             }
         }
+    }
+
+    /// A value that its parameter's type tells how to read; of tuples each field.
+    fn written(&mut self, name: &str, written: Written, text: &str) {
+        let mut stack = vec![(name.to_owned(), written)];
+        while let Some((name, written)) = stack.pop() {
+            let leaf = self.by_name.get(&name).copied();
+            let written = match (leaf, written.fields(&name)) {
+                (None, Ok(fields)) => {
+                    let is_missing =
+                        |(name, _): &(String, Written)| !self.by_name.contains_key(name) && self.fields_of(name).is_empty();
+                    let more = format!("{name}.{}", fields.len());
+                    let lacks = self.by_name.contains_key(&more) || !self.fields_of(&more).is_empty();
+                    if lacks || fields.iter().any(is_missing) {
+                        return self.misfit(&name, errors::bad_input(text, &format!("`{name}` has another number of fields")));
+                    }
+                    stack.extend(fields.into_iter().rev());
+                    continue;
+                }
+                (Some(_), Ok(_)) => {
+                    return self.misfit(&name, errors::bad_input(text, &format!("`{name}` is no tuple")));
+                }
+                (_, Err(written)) => written,
+            };
+            let Some(leaf) = leaf else {
+                let names = self.fields_of(&name).iter().map(|&leaf| self.leaves[leaf].name.clone()).collect();
+                return self.misfit(&name, errors::input_of_tuple(text, &name, names));
+            };
+            if self.given[leaf].as_ref().is_some_and(|given| given.input.is_some()) {
+                self.errors.push(errors::twice(&self.leaves[leaf].name));
+                continue;
+            }
+            // A number may fill a large tensor.
+            let memory = self.check_memory(leaf, &Source::Filling(Filling::Zeros));
+            let wrong = |words: String| errors::bad_input(text, &words).help(errors::forms(&self.leaves[leaf]));
+            match memory.and_then(|()| written.tensor(&self.leaves[leaf].dims, self.leaves[leaf].dtype).map_err(wrong)) {
+                Ok(tensor) => {
+                    let from = format!("`-i {}`", errors::short(text));
+                    self.give(leaf, Given { tensor, from, input: Some(self.n_inputs), is_weight: false });
+                }
+                Err(error) => self.report(leaf, error),
+            }
+        }
+    }
+
+    /// Reports a value that a parameter or a field of one cannot have.
+    fn misfit(&mut self, name: &str, error: Diagnostic) {
+        for leaf in self.by_name.get(name).copied().into_iter().chain(self.fields_of(name)) {
+            self.reported[leaf] = true;
+        }
+        self.errors.push(error);
     }
 
     /// The leaves inside the tuple parameter, or tuple field, of that name.

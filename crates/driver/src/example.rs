@@ -16,11 +16,11 @@ use super::bind::source::{Files, Filling, Source};
 use super::compare::values::{Allowed, agree};
 use super::run::{entry, to_bound};
 use super::sized::sized;
+use super::written::{Node, Reader, tensor};
 use relayc_base::diag::Diagnostic;
 use relayc_interp::{self as interp, Interp, Limits, Value};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::compare::{Incomparable, Tolerance, compare};
-use relayc_ir::tensor::text::Literal;
 use relayc_ir::types::{DType, Dim, Ty};
 use relayc_ir::{Module, VarId};
 use relayc_ops as ops;
@@ -42,17 +42,6 @@ enum Expected {
     /// A diagnostic of this code.
     Failure(String),
 }
-
-/// A value as written.
-#[derive(Clone, PartialEq, Debug)]
-enum Node {
-    Word(String),
-    List(Vec<Node>),
-    Tuple(Vec<Node>),
-}
-
-/// The deepest nesting of a value: no tensor has this rank.
-const MAX_DEPTH: usize = 40;
 
 impl Example {
     /// Reads `@f(args) == value`, `@f(args) ~tolerance value` or `@f(args) error CODE`.
@@ -113,83 +102,6 @@ impl Example {
     /// The function that is called, without `@`.
     pub fn function(&self) -> &str {
         &self.function
-    }
-}
-
-struct Reader<'a> {
-    rest: &'a str,
-}
-
-impl Reader<'_> {
-    fn skip(&mut self, n: usize) {
-        self.rest = self.rest.get(n..).unwrap_or("").trim_start();
-    }
-
-    fn eat(&mut self, what: &str) -> bool {
-        let found = self.rest.starts_with(what);
-        if found {
-            self.skip(what.len());
-        }
-        found
-    }
-
-    fn expect(&mut self, what: char) -> Result<(), String> {
-        if self.rest.starts_with(what) {
-            self.skip(what.len_utf8());
-            return Ok(());
-        }
-        let found = self.rest.chars().next().map_or("the end".to_owned(), |c| format!("`{c}`"));
-        Err(format!("expected `{what}`, found {found}"))
-    }
-
-    /// Everything up to a blank or a delimiter; may be empty.
-    fn word(&mut self) -> String {
-        self.until(|c| c.is_whitespace() || "()[],=~".contains(c))
-    }
-
-    fn until(&mut self, is_end: impl Fn(char) -> bool) -> String {
-        let end = self.rest.find(is_end).unwrap_or(self.rest.len());
-        let (word, _) = self.rest.split_at(end);
-        let word = word.to_owned();
-        self.skip(end);
-        word
-    }
-
-    fn value(&mut self, depth: usize) -> Result<Node, String> {
-        if depth > MAX_DEPTH {
-            return Err("the value nests too deeply".to_owned());
-        }
-        if self.eat("[") {
-            return Ok(Node::List(self.items(']', depth + 1)?.0));
-        }
-        if self.eat("(") {
-            let (mut items, comma) = self.items(')', depth + 1)?;
-            // Parentheses around one value group; a comma makes it a tuple.
-            return Ok(if items.len() == 1 && !comma { items.remove(0) } else { Node::Tuple(items) });
-        }
-        // A file's name and a seed hold signs that end other words.
-        let word = match self.rest.starts_with('@') || self.rest.starts_with("rand") {
-            true => self.until(|c| c.is_whitespace() || "()[],".contains(c)),
-            false => self.word(),
-        };
-        match word {
-            word if word.is_empty() => Err(format!("expected a value, found `{}`", self.rest)),
-            word => Ok(Node::Word(word)),
-        }
-    }
-
-    /// Values up to a closing bracket, and whether a comma was among them.
-    fn items(&mut self, close: char, depth: usize) -> Result<(Vec<Node>, bool), String> {
-        let (mut items, mut comma) = (Vec::new(), false);
-        while !self.rest.starts_with(close) {
-            items.push(self.value(depth)?);
-            match self.eat(",") {
-                true => comma = true,
-                false => break,
-            }
-        }
-        self.expect(close)?;
-        Ok((items, comma))
     }
 }
 
@@ -348,54 +260,6 @@ impl<'a> Runner<'a> {
                 Err(format!("{n} of {of} elements differ{worst}; {}", found()))
             }
             Err(Incomparable::Shape { .. } | Incomparable::DType { .. }) => Err(found()),
-        }
-    }
-}
-
-/// A written value as a tensor; its lists give the dynamic dimensions.
-fn tensor(shape: &[Dim], dtype: DType, node: &Node) -> Result<Tensor, String> {
-    let known: Option<Vec<i64>> = shape.iter().map(|dim| dim.value()).collect();
-    let mut words = Vec::new();
-    let written = nesting(node, &mut words)?;
-    let dims = match (known, node) {
-        // One number fills a known shape; a flat list or none at all may write it.
-        (Some(known), Node::Word(_)) => known,
-        (Some(known), _) if written.len() == 1 && written[0] == known.iter().product::<i64>() => known,
-        (Some(known), _) if written != known => return Err(format!("expected shape {known:?}, found {written:?}")),
-        (None, _) if written.len() != shape.len() => {
-            return Err(format!("expected rank {}, found {}", shape.len(), written.len()));
-        }
-        _ => written,
-    };
-    let dims: String = dims.iter().map(|dim| format!("{dim}x")).collect();
-    let value = if matches!(node, Node::Word(_)) { words.concat() } else { format!("[{}]", words.join(",")) };
-    let text = format!("{dims}{dtype}={value}");
-    Literal::parse(&text).ok_or_else(|| format!("no tensor holds `{dtype}`"))?.tensor().map_err(|error| error.to_string())
-}
-
-/// The lengths of nested lists, and their words in order.
-fn nesting<'a>(node: &'a Node, words: &mut Vec<&'a str>) -> Result<Vec<i64>, String> {
-    match node {
-        Node::Tuple(_) => Err("a tuple where a tensor belongs".to_owned()),
-        Node::Word(word) => {
-            words.push(match word.as_str() {
-                "True" => "true",
-                "False" => "false",
-                other => other,
-            });
-            Ok(vec![])
-        }
-        Node::List(items) => {
-            let mut inner: Option<Vec<i64>> = None;
-            for item in items {
-                let dims = nesting(item, words)?;
-                if inner.get_or_insert_with(|| dims.clone()) != &dims {
-                    return Err("lists of different lengths side by side".to_owned());
-                }
-            }
-            let mut dims = vec![items.len() as i64];
-            dims.extend(inner.unwrap_or_default());
-            Ok(dims)
         }
     }
 }

@@ -38,6 +38,7 @@ pub mod tensors;
 pub mod timings;
 pub mod top;
 pub mod viz;
+mod written;
 
 pub use package::left_open;
 use relayc_base::diag::{self, Code, Diagnostic, Edit, codes};
