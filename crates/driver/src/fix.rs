@@ -59,7 +59,14 @@ fn accept(state: &mut Fixed, edits: &[Edit], fixed: Vec<Diagnostic>, how: &ReadO
     // With fewer syntax errors more of the text is looked at, so more may be found wrong in it: what counts is that each
     // mistake that was fixed is not said again.
     let n_said = |program: &Program| program.diagnostics.iter().filter(|d| fixed.iter().any(|f| f.message == d.message)).count();
-    let better = n_said(&next) < n_said(&state.program) || n_errors(&next) < n_errors(&state.program);
+    // Of several like it in one statement only the first is said: what counts then is how much text is left behind it.
+    let left = |program: &Program, len: usize| {
+        let said = program.diagnostics.iter().filter(|d| fixed.iter().any(|f| f.message == d.message));
+        said.map(|d| len.saturating_sub(d.span().start as usize)).max().unwrap_or(0)
+    };
+    let better = n_said(&next) < n_said(&state.program)
+        || n_errors(&next) < n_errors(&state.program)
+        || left(&next, text.len()) < left(&state.program, file.text.len());
     let syntax = |program: &Program| {
         program.diagnostics.iter().filter(|d| d.code.id().starts_with("E00") || d.code.id().starts_with("E01")).count()
     };
@@ -90,6 +97,13 @@ mod tests {
         let (text, n) = fixed("def @f(%c: bool) {\n  # a comment\n  logical_and(%c, true)\n}\n");
         assert_eq!(text, "#[version = \"0.0.5\"]\ndef @f(%c: bool) {\n  // a comment\n  logical_and(%c, True)\n}\n");
         assert_eq!(n, 3);
+    }
+
+    #[test]
+    fn mistakes_of_one_statement_are_fixed_one_after_the_other() {
+        let (text, n) = fixed("#[version = \"0.0.5\"]\ndef @f(%a: bool, %b: bool) { (not %a) == (not %b) }\n");
+        assert_eq!(text, "#[version = \"0.0.5\"]\ndef @f(%a: bool, %b: bool) { (logical_not(%a)) == (logical_not(%b)) }\n");
+        assert_eq!(n, 2);
     }
 
     #[test]

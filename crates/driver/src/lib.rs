@@ -43,7 +43,7 @@ mod written;
 pub use package::left_open;
 use relayc_base::diag::{self, Code, Diagnostic, Edit, codes};
 use relayc_base::limits::DIAGNOSTICS;
-use relayc_base::{FileId, Sources};
+use relayc_base::{FileId, Sources, Span};
 use relayc_check::infer::{self, Clean, DimOrigins};
 use relayc_check::resolve::{self, Mention};
 use relayc_ir::Module;
@@ -247,9 +247,16 @@ fn finish(
     infer: impl FnOnce(&mut Module, &str) -> Vec<Diagnostic>,
 ) {
     let Program { sources, module, diagnostics, timings, .. } = program;
+    // A string or a list among the arguments is an attribute without its name where the operator has one.
+    let named: Vec<Span> = found.iter().filter(|d| d.code == codes::E0302).map(Diagnostic::span).collect();
+    let is_named = |span: Span| named.iter().any(|all| all.start <= span.start && span.end <= all.end);
+    diagnostics.retain(|d| d.code != codes::E0105 || !is_named(d.span()));
     if diag::has_errors(diagnostics) {
         // Definitions in text that was not understood are lost: what they define only seems unknown.
-        found.retain(|d| !LOST_WITH_TEXT.contains(&d.code));
+        // A name that is not called may be a variable without its sign, whose binding was not understood.
+        let is_called = |d: &Diagnostic| ast.source[d.span().end as usize..].trim_start().starts_with('(');
+        let is_lost = |d: &Diagnostic| d.code == codes::E0204 && d.helps.is_empty() && !d.span().is_none() && !is_called(d);
+        found.retain(|d| !LOST_WITH_TEXT.contains(&d.code) && !is_lost(d));
     }
     let misread: Vec<(FileId, usize)> = diagnostics.iter().filter(|d| d.is_error()).filter_map(|d| line(sources, d)).collect();
     // A call that was not understood in full only seems to lack what was left out. The syntax errors themselves stay.

@@ -2,7 +2,7 @@
 //! them.
 
 /// Names in lower case without `_`, each with ours.
-const OPERATORS: [(&str, &str); 78] = [
+const OPERATORS: [(&str, &str); 80] = [
     ("linear", "nn.dense"),
     ("fc", "nn.dense"),
     ("fullyconnected", "nn.dense"),
@@ -59,6 +59,8 @@ const OPERATORS: [(&str, &str); 78] = [
     ("concat", "concatenate"),
     ("view", "reshape"),
     ("permute", "transpose"),
+    ("t", "transpose"),
+    ("shape", "shape_of"),
     ("unsqueeze", "expand_dims"),
     ("newaxis", "expand_dims"),
     ("reducemean", "mean"),

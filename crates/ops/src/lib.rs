@@ -196,6 +196,9 @@ impl Table {
     }
 }
 
+/// The most parts that a name with dots is taken apart into.
+const MAX_PARTS: usize = 8;
+
 impl OpTable for Table {
     fn name(&self, op: OpId) -> &'static str {
         self.def(op).name
@@ -211,9 +214,14 @@ impl OpTable for Table {
 
     fn elsewhere(&self, name: &str) -> Option<&'static str> {
         let foreign = foreign_names::operator(name).filter(|name| self.find(name).is_some());
-        // The same operator outside of the namespace: `nn.abs` is not `qnn.abs`.
-        let bare = || self.find(name.rsplit_once('.')?.1).map(|op| self.def(op).name);
-        foreign.or_else(bare)
+        // The same operator outside of the namespace: `nn.abs` is not `qnn.abs`, and `relay.nn.relu` is `nn.relu`.
+        let behind = |dot: usize| self.find(&name[dot + 1..]).map(|op| self.def(op).name);
+        let bare = || name.match_indices('.').take(MAX_PARTS).find_map(|(dot, _)| behind(dot));
+        // TVM's own names come first: `relay.max` is `max`.
+        let is_tvm = ["relay.", "tvm.", "op.", "_op."].iter().any(|module| name.starts_with(module));
+        let in_nn = || self.find(&format!("nn.{}", name.rsplit_once('.')?.1)).map(|op| self.def(op).name);
+        let found = if is_tvm { bare().or(foreign) } else { foreign.or_else(bare) };
+        found.or_else(in_nn)
     }
 
     fn attr_elsewhere(&self, name: &str) -> Option<&'static str> {

@@ -92,6 +92,8 @@ pub struct Ast {
     pub(crate) old_forms: Vec<OldForm>,
     /// Numbers of older texts in today's spelling, by their start.
     pub typed_numbers: rustc_hash::FxHashMap<u32, Box<str>>,
+    /// Strings and lists among the arguments of calls, each with the `Error` node in its place.
+    pub stray_values: rustc_hash::FxHashMap<ExprId, ValueId>,
     pub defs: Vec<Def>,
     pub exprs: IndexVec<ExprId, Expr>,
     pub stmts: IndexVec<StmtId, Stmt>,
@@ -417,6 +419,7 @@ impl Ast {
             version: None,
             old_forms: vec![],
             typed_numbers: Default::default(),
+            stray_values: Default::default(),
             metadata: None,
             defs: vec![],
             exprs: IndexVec::new(),

@@ -340,12 +340,17 @@ impl Mender<'_> {
         }
         self.out.places.push(end);
         let behind = Span::new(self.file, end as usize, end as usize);
-        self.report(errors::unclosed(&open, place, found, behind));
+        self.report_at(place.start, errors::unclosed(&open, place, found, behind));
     }
 
     fn report(&mut self, report: Diagnostic) {
+        self.report_at(report.span().start, report);
+    }
+
+    /// Reports a mistake that showed at `at`.
+    fn report_at(&mut self, at: u32, report: Diagnostic) {
         self.n_mended += 1;
-        let hidden = self.cut.is_some_and(|cut| self.start <= cut && cut <= report.span().start);
+        let hidden = self.cut.is_some_and(|cut| self.start <= cut && cut <= at);
         if !hidden {
             self.out.reports.push(report);
         }

@@ -5,12 +5,12 @@
 
 use super::again::{Known, Mark, Marks};
 use super::ast::{
-    Ast, Attr, AttrValue, AttrValueKind, BinOp, Clause, Ctor, Def, Dim, DimKind, ExprId, ExprKind, Func, FuncId, Param, Pat,
-    PatId, PatKind, Root, Stmt, StmtId, StmtKind, Type, TypeId, TypeKind, ValueId,
+    Ast, Attr, AttrValue, AttrValueKind, BinOp, Clause, Ctor, Def, Dim, DimKind, ExprId, ExprKind, Func, FuncId, List, Param,
+    Pat, PatId, PatKind, Root, Stmt, StmtId, StmtKind, Type, TypeId, TypeKind, ValueId,
 };
-use super::errors;
 use super::lexer::MAX_KEPT;
-use relayc_base::diag::{self, Diagnostic};
+use super::{errors, foreign_operators};
+use relayc_base::diag::{self, Diagnostic, Edit, codes};
 use relayc_base::{FileId, Span};
 
 /// The tree under construction, and the reports of the actions.
@@ -154,7 +154,111 @@ impl Builder {
         Param { span: place, name: place, attrs: self.ast.list(&[]), ty: Some(ty) }
     }
 
+    // ---- Lists ----
+
+    /// The list with one more item, which no comma separates from the one before it (language 2, `list`).
+    pub(crate) fn lint_comma<T>(&mut self, list: Vec<T>, end: u32, (next, next_end): (u32, u32), item: T) -> Vec<T> {
+        // `f(%a, not %b)` reads as three arguments.
+        if self.ends_in_not(end) {
+            let (word, operand) = (self.span(end - 3, end), self.span(next, next_end));
+            self.report(errors::not_operator(foreign_operators::NOT, word, operand, self.ast.text(operand)));
+            return push(list, item);
+        }
+        // `f(%a, %b and %c)` reads as four; the call reports it.
+        let next_text = self.ast.source.get(next as usize..next_end as usize).unwrap_or("");
+        if foreign_operators::word(next_text).is_some() || self.ends_in_word(end) {
+            return push(list, item);
+        }
+        push(self.lint_attrs_comma(list, end, next), item)
+    }
+
+    fn ends_in_word(&self, end: u32) -> bool {
+        let before = self.ast.source.get(..end as usize).unwrap_or("");
+        let start = before.bytes().rev().take(4).take_while(u8::is_ascii_alphabetic).count();
+        foreign_operators::word(&before[before.len() - start..]).is_some()
+    }
+
+    /// Reports `and` and `or` among the items of a list, where they read as items without commas.
+    fn report_words(&mut self, items: &[ExprId]) {
+        let text = |at: usize| match items.get(at).map(|&item| self.ast.exprs[item]) {
+            Some(expr) if matches!(expr.kind, ExprKind::Name) => self.ast.text(expr.span),
+            _ => "",
+        };
+        let span = |at: usize| self.ast.exprs[items[at]].span;
+        let goes_on = |at: usize| {
+            let gap = self.ast.source.get(span(at - 1).end as usize..span(at).start as usize);
+            !gap.is_none_or(|gap| gap.contains(','))
+        };
+        // The one that binds tightest comes first.
+        let words = (1..items.len()).filter(|&at| foreign_operators::word(text(at)).is_some() && goes_on(at));
+        let Some(first) = words.rev().max_by_key(|&at| foreign_operators::word(text(at))) else { return };
+        let mut start = first - 1;
+        while start > 0 && text(start - 1) == "not" && goes_on(start) {
+            start -= 1;
+        }
+        let mut operands = vec![];
+        let mut at = first;
+        while at < items.len() && text(at) == text(first) {
+            let mut end = at + 1;
+            while text(end) == "not" {
+                end += 1;
+            }
+            if end >= items.len() {
+                break;
+            }
+            operands.push((span(at), span(end)));
+            at = end + 1;
+        }
+        if !operands.is_empty() {
+            let ours = foreign_operators::word(text(first)).map_or("", |(_, ours)| ours);
+            let report = errors::word_operator((text(first), ours), span(start), self.ast.text(span(start)), &operands);
+            self.report(report);
+        }
+    }
+
+    fn ends_in_not(&self, end: u32) -> bool {
+        let before = self.ast.source.get(..end as usize).and_then(|before| before.strip_suffix("not"));
+        before.is_some_and(|before| {
+            !before.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '/' | '%' | '@' | '.'))
+        })
+    }
+
+    /// The list, behind which attributes follow without a comma.
+    pub(crate) fn lint_attrs_comma<T>(&mut self, list: Vec<T>, end: u32, next: u32) -> Vec<T> {
+        let (end, next) = (self.span(end, end), self.span(next, next));
+        self.report(errors::no_comma(end, next));
+        list
+    }
+
     // ---- Attributes ----
+
+    /// The list with one more attribute, before which a comma may be missing.
+    pub(crate) fn next_attr(&mut self, attrs: Vec<Attr>, attr: Attr) -> Vec<Attr> {
+        let end = attrs.last().map_or(attr.span.start, |last| last.span.end);
+        let gap = self.ast.source.get(end as usize..attr.span.start as usize);
+        match gap.is_some_and(|gap| gap.contains(',')) {
+            true => push(attrs, attr),
+            false => push(self.lint_attrs_comma(attrs, end, attr.span.start), attr),
+        }
+    }
+
+    /// A string or a list among the arguments of a call.
+    pub(crate) fn report_value(&mut self, start: u32, value: ValueId, end: u32) -> ExprId {
+        let span = self.span(start, end);
+        // Calls in a list read as elements without commas.
+        let is_comma =
+            |report: &Diagnostic| report.code == codes::W0021 && start <= report.span().start && report.span().end <= end;
+        while self.diagnostics.last().is_some_and(is_comma) {
+            self.diagnostics.pop();
+        }
+        self.report(match self.ast.values[value].kind {
+            AttrValueKind::List(items) => errors::list_value(span, self.as_tuple(span, items)),
+            _ => errors::string_value(span),
+        });
+        let expr = self.expr(start, ExprKind::Error, end);
+        self.ast.stray_values.insert(expr, value);
+        expr
+    }
 
     pub(crate) fn attr(&mut self, start: u32, key: Span, value: ValueId, end: u32) -> Attr {
         Attr { span: self.span(start, end), key, value }
@@ -168,6 +272,19 @@ impl Builder {
     pub(crate) fn value_list(&mut self, start: u32, values: Vec<ValueId>, end: u32) -> ValueId {
         let values = self.ast.list(&values);
         self.value(start, AttrValueKind::List(values), end)
+    }
+
+    /// The edits that make a tuple of a list of variables.
+    fn as_tuple(&self, list: Span, items: List<ValueId>) -> Option<Vec<Edit>> {
+        let is_variable = |value: &ValueId| match self.ast.values[*value].kind {
+            AttrValueKind::Expr(expr) => {
+                matches!(self.ast.exprs[expr].kind, ExprKind::Local | ExprKind::Graph | ExprKind::Proj { .. })
+            }
+            _ => false,
+        };
+        let closing = if items.len() == 1 { ",)" } else { ")" };
+        let edit = |start: u32, text: &str| Edit { span: Span { start, end: start + 1, ..list }, text: text.to_owned() };
+        self.ast.items(items).iter().any(is_variable).then(|| vec![edit(list.start, "("), edit(list.end - 1, closing)])
     }
 
     // ---- Statements ----
@@ -224,6 +341,7 @@ impl Builder {
     }
 
     pub(crate) fn tuple(&mut self, start: u32, fields: Vec<ExprId>, end: u32) -> ExprId {
+        self.report_words(&fields);
         let fields = self.ast.list(&fields);
         self.expr(start, ExprKind::Tuple(fields), end)
     }
@@ -254,6 +372,7 @@ impl Builder {
     }
 
     pub(crate) fn call(&mut self, start: u32, callee: ExprId, (args, attrs): WithAttrs<ExprId>, end: u32) -> ExprId {
+        self.report_words(&args);
         let (args, attrs) = (self.ast.list(&args), self.ast.list(&attrs));
         self.expr(start, ExprKind::Call { callee, args, attrs }, end)
     }

@@ -9,7 +9,7 @@ use super::version::VERSION;
 use relayc_base::Span;
 use relayc_base::diag::codes::{
     E0001, E0002, E0003, E0004, E0005, E0006, E0101, E0102, E0103, E0104, E0105, E0106, E0208, E0801, E0802, W0001, W0010, W0011,
-    W0014,
+    W0014, W0021,
 };
 use relayc_base::diag::{Diagnostic, Edit};
 use relayc_base::limits::{DEFINITIONS, Limit, NESTING, SOURCE_BYTES, TOKENS};
@@ -39,9 +39,8 @@ pub(super) fn bad_blank(place: Span, text: &str) -> Diagnostic {
 }
 
 pub(super) fn bad_character(place: Span, text: &str) -> Diagnostic {
-    // TVM's lexer stops at a `#` alone; anything else is a token that its parser does not expect (language 1.10).
-    let code = if text.starts_with('#') { E0001 } else { E0101 };
-    let report = Diagnostic::new(code, format!("`{}` starts no token", excerpt(text))).at(place, "not understood");
+    // A token that TVM's parser does not expect (language 1.10).
+    let report = Diagnostic::new(E0101, format!("`{}` starts no token", excerpt(text))).at(place, "not understood");
     match text {
         "%" => report.help("a local variable is `%name` and a graph variable `%0`, without a blank after the `%`"),
         "@" => report.help("a global name is `@name`, without a blank after the `@`"),
@@ -52,8 +51,8 @@ pub(super) fn bad_character(place: Span, text: &str) -> Diagnostic {
         "\u{201c}" | "\u{201d}" | "\u{201e}" => report.fix("write a straight quotation mark", place, "\"").certain(),
         "\u{2212}" | "\u{2013}" => report.fix("write an ASCII minus sign", place, "-").certain(),
         "\u{d7}" => report.fix("write `*`", place, "*").certain(),
-        "#" => report.help("a section is `#[version = \"0.0.5\"]` or `#[metadata]`; a comment starts with `//`"),
-        "\\" | "~" | "$" | "`" => report,
+        "\\" => report.fix("a statement goes on to its `;`, whatever the lines: remove it", place, ""),
+        "~" | "$" | "`" => report,
         _ if !text.is_ascii() => report.note("names are made of ASCII letters, digits, `_` and `/`"),
         _ => report,
     }
@@ -65,6 +64,99 @@ pub(super) fn hash_comment(sign: Span) -> Diagnostic {
         .at(sign, "starts no comment")
         .fix("write `//`", sign, "//")
         .certain()
+}
+
+/// A string where an expression is expected.
+pub(super) fn string_value(place: Span) -> Diagnostic {
+    Diagnostic::new(E0105, "a string is not an expression")
+        .at(place, "not expected here")
+        .note("strings are values of attributes only, as in `cast(%x, dtype=\"int8\")`")
+}
+
+/// A list where an expression is expected; `tuple` are the edits that make a tuple of it.
+pub(super) fn list_value(place: Span, tuple: Option<Vec<Edit>>) -> Diagnostic {
+    let report = Diagnostic::new(E0105, "a list is not an expression")
+        .at(place, "not expected here")
+        .note("lists are values of attributes only, as in `sum(%x, axis=[1])`; there are no tensor literals");
+    match tuple {
+        Some(edits) => report.fix_all("a tuple is `(a, b)`", edits).certain(),
+        None => report.help("a tuple is `(a, b)`"),
+    }
+}
+
+/// `not %b` where a list may go on without a comma.
+pub(super) fn not_operator(ours: &str, word: Span, operand: Span, text: &str) -> Diagnostic {
+    let edit = |span: Span, text: &str| Edit { span, text: text.to_owned() };
+    let head = Span { end: operand.start, ..word };
+    Diagnostic::new(E0105, "there is no operator `not`")
+        .at(word, "not an operator of Relay")
+        .fix_all(
+            format!("write `{ours}({})`", excerpt(text)),
+            vec![edit(head, &format!("{ours}(")), edit(operand.end_point(), ")")],
+        )
+        .certain()
+}
+
+/// `%a and %b` where a list may go on without a comma: the first operand, and each word with the operand behind it.
+pub(super) fn word_operator((word, ours): (&str, &str), first: Span, text: &str, operands: &[(Span, Span)]) -> Diagnostic {
+    let edit = |span: Span, text: &str| Edit { span, text: text.to_owned() };
+    let mut edits = vec![edit(Span { end: first.start, ..first }, &format!("{ours}(").repeat(operands.len()))];
+    let mut before = first;
+    for &(word, operand) in operands {
+        edits.push(edit(Span { start: before.end, end: word.end, ..word }, ","));
+        edits.push(edit(operand.end_point(), ")"));
+        before = operand;
+    }
+    let place = operands.first().map_or(first, |operand| operand.0);
+    Diagnostic::new(E0105, format!("there is no operator `{word}`"))
+        .at(place, "not an operator of Relay")
+        .fix_all(format!("write `{ours}({}, …)`", excerpt(text)), edits)
+        .certain()
+}
+
+/// A list that goes on without a comma.
+pub(super) fn no_comma(end: Span, next: Span) -> Diagnostic {
+    Diagnostic::new(W0021, "a list goes on without a comma")
+        .at(end, "`,` is missing here")
+        .also(next, "the next element")
+        .note("after the first comma of a list all others may be left out")
+        .fix("write `,`", end, ",")
+        .certain()
+}
+
+/// `'int8'`, with what Python may write before it.
+pub(super) fn single_quotes(place: Span, text: &str, prefix: Option<Span>) -> Diagnostic {
+    let inner = &text[1..text.len() - 1];
+    let report = Diagnostic::new(E0101, format!("expected a string in double quotes, found `{}`", excerpt(text)))
+        .at(place, "single quotes");
+    let open = Span { start: prefix.map_or(place.start, |prefix| prefix.start), end: place.start + 1, ..place };
+    let close = Span { start: place.end - 1, ..place };
+    let quote = |span: Span| Edit { span, text: "\"".to_owned() };
+    let report = report.fix_all(format!("write `\"{}\"`", excerpt(inner)), vec![quote(open), quote(close)]);
+    if inner.contains('{') && prefix.is_some() { report } else { report.certain() }
+}
+
+/// The `f` of `f"…"`; `formats` if it would put values into the string.
+pub(super) fn string_prefix(prefix: Span, formats: bool) -> Diagnostic {
+    let report = Diagnostic::new(E0101, "a letter before a string").at(prefix, "strings have no prefix");
+    let report = if formats { report.note("no value is put into a string") } else { report };
+    let report = report.fix("remove it", prefix, "");
+    if formats { report } else { report.certain() }
+}
+
+/// `"""…"""`.
+pub(super) fn doc_string(place: Span, text: &str) -> Diagnostic {
+    let open = Span { end: place.start + 3, ..place };
+    let close = Span { start: place.end - 3, ..place };
+    let report = Diagnostic::new(E0001, "a comment stands between `/*` and `*/`, found `\"\"\"`").at(open, "starts no comment");
+    let inner = &text[3..text.len() - 3];
+    if inner.contains("*/") || inner.contains("/*") || inner.ends_with('*') {
+        return report;
+    }
+    let edit = |span: Span, text: &str| Edit { span, text: text.to_owned() };
+    let (before, after) = (if inner.starts_with(' ') { "" } else { " " }, if inner.ends_with(' ') { "" } else { " " });
+    let edits = vec![edit(open, &format!("/*{before}")), edit(close, &format!("{after}*/"))];
+    report.fix_all("write `/* … */`", edits).certain()
 }
 
 /// A number that is no literal. `before` are the tokens in front of it.
@@ -356,19 +448,29 @@ pub(super) fn else_if(inner: Span) -> Diagnostic {
 /// `behind` is the place right after the last token before it.
 pub(super) fn unclosed(open: &[(Span, &'static str)], place: Span, found: &str, behind: Span) -> Diagnostic {
     const SHOWN: usize = 3;
-    let inner = || open.iter().rev().take(SHOWN);
-    let mut closers: Vec<String> = inner().map(|(_, closer)| format!("`{closer}`")).collect();
-    if open.len() > SHOWN {
-        closers.push(format!("{} more", open.len() - SHOWN));
-    }
-    let message = match &closers[..] {
-        [closer] if closer == found => format!("expected another {closer} before this one"),
-        closers => format!("expected {}, found {found}", join_words(closers, "and")),
+    let opener = |closer: &str| {
+        if closer == ")" {
+            "`(`"
+        } else if closer == "]" {
+            "`[`"
+        } else {
+            "`{`"
+        }
     };
+    let inner = || open.iter().rev().take(SHOWN);
+    let mut openers: Vec<String> = inner().map(|(_, closer)| opener(closer).to_owned()).collect();
+    if open.len() > SHOWN {
+        openers.push(format!("{} more", open.len() - SHOWN));
+    }
+    let verb = if open.len() == 1 { "is" } else { "are" };
     let missing: String = open.iter().rev().map(|(_, closer)| *closer).collect();
     let label = if place == behind { "is missing here" } else { "is missing before this" };
-    let report = Diagnostic::new(E0103, message).at(place, format!("`{}` {label}", excerpt(&missing)));
-    let report = inner().fold(report, |report, (opened, _)| report.also(*opened, "opened here"));
+    let report = Diagnostic::new(E0103, format!("{} {verb} never closed", join_words(&openers, "and")));
+    let report = inner().fold(report, |report, (opened, _)| match report.labels.is_empty() {
+        true => report.at(*opened, "opened here"),
+        false => report.also(*opened, "opened here"),
+    });
+    let report = report.also(place, format!("`{}` {label}", excerpt(&missing)));
     // In `Tensor[(2, 3, float32]` the bracket is missing earlier than it is missed.
     if found == "`]`" {
         return report;

@@ -2,9 +2,9 @@
 //!
 //! Each function recognises one mistake and returns its report with the edits; `unexpected.rs` tries them first.
 
-use super::errors::excerpt;
 use super::token::{Tok, TokSet};
 use super::token_context::{TokenContext, put};
+use super::{foreign_operators, python, type_hints};
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::nearest;
 
@@ -12,10 +12,34 @@ type Mistake = fn(&TokenContext) -> Option<Diagnostic>;
 
 pub(super) const MISTAKES: &[Mistake] = &[
     word_of_another_language,
+    python::function,
+    python::condition,
+    python::elif,
+    python::conditional,
+    python::return_word,
+    python::lambda,
+    python::arrow_function,
+    python::statement,
+    python::import,
+    python::binding,
+    python::unpacking,
+    foreign_operators::infix,
+    foreign_operators::prefix,
+    foreign_operators::xor,
+    foreign_operators::augmented,
+    foreign_operators::remainder,
+    foreign_operators::index,
+    foreign_operators::method,
+    type_hints::quoted,
+    type_hints::brackets,
+    type_hints::prefix,
+    type_hints::misspelt_tensor,
+    type_hints::shape,
+    type_hints::dimension,
     other_word_for_match,
-    misspelt_tensor,
-    tensor_without_dtype,
-    dimensions_of_a_scalar,
+    type_hints::tensor_without_dtype,
+    type_hints::dimensions_of_a_scalar,
+    type_hints::bare_dimensions,
     angle_brackets,
     missing_arrow,
     missing_else,
@@ -25,6 +49,9 @@ pub(super) const MISTAKES: &[Mistake] = &[
 
 /// `fun @main`, `struct Point { … }`.
 fn word_of_another_language(scene: &TokenContext) -> Option<Diagnostic> {
+    if scene.text() == "class" && scene.tok(scene.at + 2) == Some(Tok::Colon) && scene.expected.has(Tok::Def) {
+        return Some(scene.plain().help("there are no classes: the functions stand in the file by themselves"));
+    }
     let word = match (scene.text(), scene.tok(scene.at + 1)?) {
         ("fun" | "func" | "function" | "define" | "fn" | "let", Tok::Global) => "def",
         ("struct" | "enum" | "data" | "adt" | "class", Tok::Ident) => "type",
@@ -55,45 +82,6 @@ fn other_word_for_match(scene: &TokenContext) -> Option<Diagnostic> {
     Some(report.fix(format!("write `{meant}`"), place, meant))
 }
 
-/// `Tensro[(2, 3), float32]`.
-fn misspelt_tensor(scene: &TokenContext) -> Option<Diagnostic> {
-    let (name, bracket) = (scene.before(3)?, scene.before_tok(2)?);
-    let text = name.text(scene.source);
-    let is_tensor = nearest(text, ["Tensor", "tensor", "TensorType"]).is_some() || text == "tensor" || text == "TensorType";
-    if name.tok != Tok::Ident || bracket != Tok::LBracket || scene.before_tok(1)? != Tok::LParen || !is_tensor {
-        return None;
-    }
-    let place = name.span(scene.file);
-    let message = format!("there is no type `{}` of shapes", excerpt(text));
-    let report = Diagnostic::new(relayc_base::diag::codes::E0101, message).at(place, "not `Tensor`");
-    Some(report.fix("write `Tensor`", place, "Tensor"))
-}
-
-/// `Tensor[(2, 3)]`.
-fn tensor_without_dtype(scene: &TokenContext) -> Option<Diagnostic> {
-    if scene.found()? != Tok::RBracket || scene.before_tok(1)? != Tok::RParen {
-        return None;
-    }
-    let open = scene.opener(scene.at - 1)?;
-    let head = [open.checked_sub(2)?, open - 1].map(|at| scene.tokens[at].tok);
-    (head == [Tok::Tensor, Tok::LBracket])
-        .then(|| scene.plain().fix("a tensor type ends in its dtype: write `, float32`, or another", scene.behind(), ", float32"))
-}
-
-/// `float32[2, 3]`.
-fn dimensions_of_a_scalar(scene: &TokenContext) -> Option<Diagnostic> {
-    let (name, bracket) = (scene.before(2)?, scene.at.checked_sub(1)?);
-    if name.tok != Tok::Ident || scene.tokens[bracket].tok != Tok::LBracket || !matches!(scene.found()?, Tok::Int | Tok::Question)
-    {
-        return None;
-    }
-    let end = scene.partner(bracket)?;
-    let place = name.span(scene.file).to(scene.tokens[end].span(scene.file));
-    let dims = scene.source.get(scene.place().start as usize..scene.tokens[end].start as usize)?;
-    let tensor = format!("Tensor[({dims}), {}]", name.text(scene.source));
-    Some(scene.plain().fix(format!("write `{}`", excerpt(&tensor)), place, tensor))
-}
-
 /// `type List<A> { … }`.
 fn angle_brackets(scene: &TokenContext) -> Option<Diagnostic> {
     let (found, name) = (scene.found()?, scene.before_tok(1)?);
@@ -113,7 +101,8 @@ fn angle_brackets(scene: &TokenContext) -> Option<Diagnostic> {
 fn missing_arrow(scene: &TokenContext) -> Option<Diagnostic> {
     const TYPES: TokSet = TokSet::of(&[Tok::Tensor, Tok::Ident, Tok::Fn, Tok::Ref, Tok::LParen]);
     let after_params = scene.before_tok(1)? == Tok::RParen && scene.expected.has(Tok::Arrow) && scene.expected.has(Tok::LBrace);
-    (after_params && TYPES.has(scene.found()?)).then(|| scene.plain().fix("write `->` before the result", scene.behind(), " -> "))
+    (after_params && TYPES.has(scene.found()?))
+        .then(|| scene.plain().fix("write `->` before the result", scene.front(scene.at), "-> ").certain())
 }
 
 /// `if (%c) { … } { … }`.

@@ -53,6 +53,7 @@ pub fn lex_again(file: FileId, source: &str, earlier: Option<(&str, &Lexed)>) ->
         last_quote: source.rfind('"'),
         max_tokens: TOKENS.count(),
         max_bytes: NAME_BYTES.count().min(STRING_BYTES.count()),
+        may_have_doc_strings: true,
         earlier,
     };
     lexer.begin();
@@ -124,6 +125,7 @@ struct Lexer<'s> {
     max_tokens: usize,
     /// No longer name or string needs a closer look.
     max_bytes: usize,
+    may_have_doc_strings: bool,
 }
 
 impl Lexer<'_> {
@@ -257,10 +259,14 @@ impl Lexer<'_> {
             let place = self.span();
             return self.report(errors::bad_blank(place, text));
         }
-        if text == "#" && self.rest().first().is_some_and(|b| matches!(b, b' ' | b'#' | b'\t')) {
+        // A section has matched by its bracket.
+        if text == "#" {
             let sign = self.span();
             self.report(errors::hash_comment(sign));
             return self.line_comment();
+        }
+        if text == "'" && self.single_quoted(span.start) {
+            return;
         }
         let joins = self.tokens.last().is_some_and(|last| last.tok == Tok::Bad && last.end as usize == span.start);
         match self.tokens.last_mut() {
@@ -335,6 +341,10 @@ impl Lexer<'_> {
     /// damage is smallest.
     fn string(&mut self) {
         let start = self.inner.span().start;
+        if self.doc_string(start) {
+            return;
+        }
+        let prefix = self.string_prefix(start);
         let rest = self.rest();
         let may_close = self.last_quote.is_some_and(|last| last > start);
         let line_end = || rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
@@ -350,7 +360,11 @@ impl Lexer<'_> {
         };
         let len = if closed { at + 1 } else { line_end() };
         self.inner.bump(len);
+        self.tokens.truncate(self.tokens.len() - usize::from(prefix.is_some()));
         self.push(Tok::Str);
+        if let Some(prefix) = prefix.filter(|_| closed) {
+            self.report(errors::string_prefix(prefix, self.inner.slice().contains('{')));
+        }
         if !closed {
             // Every quotation mark that follows is escaped; looking for an end again from each would be quadratic.
             self.last_quote = None;
@@ -361,6 +375,49 @@ impl Lexer<'_> {
                 &self.source[start + 1..start + 1 + len],
             ));
         }
+    }
+
+    /// `'int8'`, from its opening quote; says whether it is a string. None spans a line, and none begins within a word.
+    fn single_quoted(&mut self, start: usize) -> bool {
+        let rest = self.rest();
+        let in_word = self.source[..start].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let prefix = self.string_prefix(start);
+        let len = rest.iter().position(|b| matches!(b, b'\n' | b'\'' | b'"'));
+        let Some(len) = len.filter(|&len| rest[len] == b'\'' && (prefix.is_some() || !in_word)) else { return false };
+        self.inner.bump(len + 1);
+        let place = self.span();
+        self.tokens.truncate(self.tokens.len() - usize::from(prefix.is_some()));
+        self.push(Tok::Str);
+        let text = self.inner.slice();
+        self.report(errors::single_quotes(place, text, prefix));
+        true
+    }
+
+    /// The `f` of `f"…"`, which Python writes before strings, if it stands right before a quote.
+    fn string_prefix(&self, quote: usize) -> Option<Span> {
+        let last = self.tokens.last().filter(|last| last.tok == Tok::Ident && last.end as usize == quote)?;
+        let is_prefix =
+            matches!(last.text(self.source), "f" | "r" | "b" | "u" | "F" | "R" | "B" | "U" | "rb" | "fr" | "rf" | "br");
+        is_prefix.then(|| last.span(self.file))
+    }
+
+    /// `"""…"""` where a statement or a definition may begin, from its first quote; says whether it was one.
+    fn doc_string(&mut self, start: usize) -> bool {
+        const BEFORE: [Tok; 5] = [Tok::Version, Tok::LBrace, Tok::RBrace, Tok::Semi, Tok::Colon];
+        let begins = self.tokens.last().is_none_or(|last| BEFORE.contains(&last.tok));
+        if !begins || !self.rest().starts_with(b"\"\"") || !self.may_have_doc_strings {
+            return false;
+        }
+        let Some(len) = self.source[start + 3..].find("\"\"\"") else {
+            // Looking for an end again from each would be quadratic.
+            self.may_have_doc_strings = false;
+            return false;
+        };
+        self.inner.bump(len + 5);
+        let place = self.span();
+        self.out.comments.push(place);
+        self.report(errors::doc_string(place, self.inner.slice()));
+        true
     }
 
     /// From `meta[`: the key up to `]`, then `[index]` (language 1.7). A key holds no bracket, blank or quote, which

@@ -14,11 +14,12 @@ use super::recover::{Patch, Patched, Recovery};
 use super::token::{Tok, TokSet, Token};
 use super::{errors, unexpected};
 use lalrpop_util::ParseError;
-use relayc_base::diag::{self, Diagnostic};
+use relayc_base::diag::{self, Diagnostic, codes};
 use relayc_base::limits::{DEFINITIONS, SOURCE_BYTES};
 use relayc_base::text::count;
 use relayc_base::{FileId, Span};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 lalrpop_util::lalrpop_mod!(
@@ -56,7 +57,7 @@ pub fn parse_again(
     let (ast, diagnostics, left) = read(file, source, dialect, lexed, earlier);
     let ast = Arc::new(ast);
     // Old forms change tokens.
-    let left = left.filter(|_| ast.old_forms.is_empty() && ast.typed_numbers.is_empty());
+    let left = left.filter(|_| ast.old_forms.is_empty() && ast.typed_numbers.is_empty() && ast.stray_values.is_empty());
     let parsed = left.map(|Left { marks, tokens, doubtful, symbol }| Parsed {
         ast: ast.clone(),
         marks: marks.into(),
@@ -100,7 +101,8 @@ fn read(
     let mut left = None;
     let mut ast = match start_symbol(&tokens, version) {
         Some(symbol) => {
-            if symbol == Tok::Module && version.is_none() {
+            // One that stands further down is reported there.
+            if symbol == Tok::Module && version.is_none() && tokens.iter().all(|token| token.tok != Tok::Version) {
                 problems.shown.push(errors::missing_version(start, tokens[0].span(file)));
             }
             match brackets::balance(&tokens) {
@@ -127,7 +129,9 @@ fn read(
     if let Some(def) = ast.defs.get(DEFINITIONS.count()) {
         problems.shown.push(errors::too_many_definitions(def.span()));
     }
-    if let Some(first) = old_forms.first() {
+    // `%x ^ %y` is no reference of TVM 0.6.
+    let is_xor = |form: Span| problems.shown.iter().any(|problem| problem.code == codes::E0105 && problem.span() == form);
+    if let Some(first) = old_forms.first().filter(|first| !is_xor(first.span)) {
         problems.shown.push(errors::old_forms(first.span, first.today, old_forms.len()));
     }
     ast.old_forms = old_forms;
@@ -144,7 +148,8 @@ fn read(
 /// The kind of the text, by its first token and its header; `None` if it has neither.
 fn start_symbol(tokens: &[Token], version: Option<Span>) -> Option<Tok> {
     // No expression holds a `def`, so a misspelt first word does not make the text an expression.
-    let misspelt = |first: &Token| first.tok == Tok::Ident && tokens.iter().any(|token| token.tok == Tok::Def);
+    let misspelt =
+        |first: &Token| matches!(first.tok, Tok::Ident | Tok::Global) && tokens.iter().any(|token| token.tok == Tok::Def);
     match tokens.first() {
         None => version.map(|_| Tok::Module),
         Some(first) if matches!(first.tok, Tok::Def | Tok::Type | Tok::Extern) || misspelt(first) => Some(Tok::Module),
@@ -266,6 +271,7 @@ impl Parser {
         if recovery.unfinished().iter().any(|unfinished| is_near(unfinished.value) || is_near(unfinished.next)) {
             return None;
         }
+        let mut rewritten = Rewritten::default();
         for unfinished in recovery.unfinished() {
             problems.shown.push(unexpected::no_value(self.file, &self.source, input.full, full(unfinished.next)));
         }
@@ -278,13 +284,19 @@ impl Parser {
                 let mut builder = self.builder(input);
                 let patches = recovery.patches();
                 let read = self.run(&mut builder, input.tokens, &patches);
+                // A comma may be missing because a patch took something else away. What is not said is read again next time.
+                let is_comma = |report: &Diagnostic| report.code == codes::W0021;
+                let commas = builder.diagnostics.iter().filter(|report| is_comma(report)).map(|report| report.span());
+                let commas: Vec<(u32, u32)> = commas.map(|span| (span.start, span.end)).collect();
+                builder.diagnostics.retain(|report| !is_comma(report));
                 problems.add(&mut builder, input.touched);
                 let place = |patch: &Patch| {
                     let before = patch.start.checked_sub(1).map_or(0, |last| input.tokens[last].end);
                     let end = patch.end.checked_sub(1).map_or(0, |last| input.tokens[last].end);
                     (before, end.max(before))
                 };
-                return Some(if read.is_ok() { (builder, patches.iter().map(place).collect()) } else { (empty(), vec![]) });
+                let doubtful = patches.iter().map(place).chain(commas).collect();
+                return Some(if read.is_ok() { (builder, doubtful) } else { (empty(), vec![]) });
             };
             if is_near(failure.at) {
                 return None;
@@ -297,9 +309,24 @@ impl Parser {
                 return None;
             }
             if let Some(within) = mistake
-                && !self.is_known(input, failure.at, within, &lexical)
+                && !rewritten.has(input.tokens, failure.at)
             {
-                problems.shown.push(report(failure));
+                let end = input.tokens.get(within.end).or(input.tokens.last()).map_or(0, |token| token.end);
+                let unit = (input.tokens.get(within.start).map_or(0, |token| token.start), end);
+                let is_bad = input.tokens.get(failure.at).is_some_and(|token| token.tok == Tok::Bad);
+                if !is_bad && !self.is_known(input, failure.at, within, &lexical) {
+                    let report = report(failure);
+                    rewritten.add(&report, unit);
+                    problems.shown.push(report);
+                } else if is_bad && let Some(report) = Some(report(failure)).filter(|report| report.code == codes::E0105) {
+                    // The lexer has reported the characters alone.
+                    let edits = report.helps.first().map_or(&[][..], |help| &help.edits);
+                    let all = edits.iter().fold(report.span(), |all, edit| all.to(edit.span));
+                    let is_inside = |span: Span| all.start <= span.start && span.end <= all.end;
+                    problems.shown.retain(|problem| problem.code != codes::E0101 || !is_inside(problem.span()));
+                    rewritten.add(&report, unit);
+                    problems.shown.push(report);
+                }
             }
             read = self.run(&mut self.builder(input), input.tokens, &recovery.patches_and_skips());
         }
@@ -335,6 +362,27 @@ impl Parser {
                 Failure { at: last.get(), expected: TokSet::default() }
             }
         })
+    }
+}
+
+/// Where reports with several edits write, by start. What does not fit there follows from the same mistake.
+#[derive(Default)]
+struct Rewritten(BTreeMap<u32, u32>);
+
+impl Rewritten {
+    /// Adds what a report writes within the statement or definition that it is about.
+    fn add(&mut self, report: &Diagnostic, (start, end): (u32, u32)) {
+        if let Some(help) = report.helps.first().filter(|help| help.edits.len() > 1) {
+            let inside = help.edits.iter().filter(|edit| start <= edit.span.start && edit.span.end <= end);
+            self.0.extend(inside.map(|edit| (edit.span.start, edit.span.end)));
+        }
+    }
+
+    /// Whether an edit touches a token or the one before it.
+    fn has(&self, tokens: &[Token], at: usize) -> bool {
+        let before = at.checked_sub(1).map_or(0, |before| tokens[before].start);
+        let end = tokens.get(at).map_or(u32::MAX, |token| token.end);
+        self.0.range(..=end).next_back().is_some_and(|(_, &edit_end)| edit_end >= before)
     }
 }
 

@@ -78,7 +78,7 @@ impl<'t> Indents<'t> {
 }
 
 /// How far the line around a place is indented.
-fn indent(source: &str, at: usize) -> usize {
+pub(super) fn indent(source: &str, at: usize) -> usize {
     let start = source.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |line_break| line_break + 1);
     source.as_bytes()[start..].iter().take_while(|byte| byte.is_ascii_whitespace() && **byte != b'\n').count()
 }

@@ -2,13 +2,13 @@
 //!
 //! Each recognisable mistake has a function that returns its report or `None`; [`report`] takes the first.
 
-use super::errors::excerpt;
+use super::errors::{self, excerpt};
 use super::failure::Failure;
 use super::starts::{STARTS, starts_line, starts_statement};
 use super::token::{Tok, TokSet, Token};
-use super::token_context::{KEYWORDS, NAMES, TokenContext};
+use super::token_context::{KEYWORDS, NAMES, TokenContext, put};
+use relayc_base::diag::Diagnostic;
 use relayc_base::diag::codes::{E0008, E0101, E0105, E0201, E0202, E0204};
-use relayc_base::diag::{Diagnostic, Edit};
 use relayc_base::text::nearest;
 use relayc_base::{FileId, Span};
 
@@ -30,11 +30,11 @@ pub(super) fn report(file: FileId, source: &str, tokens: &[Token], failure: &Fai
         string_value,
         type_arguments,
         list_value,
+        list_of_calls,
         missing_sigil,
         positional_after_attribute,
         trailing_dot,
         wrong_arrow,
-        bare_dimensions,
         custom_dtype,
         misspelt_keyword,
         missing_semicolon,
@@ -218,7 +218,13 @@ fn missing_separator(scene: &TokenContext) -> Option<Diagnostic> {
         _ if scene.expected.has(Tok::Comma) && scene.found().is_some_and(|tok| STARTS.has(tok)) => ",",
         _ => return None,
     };
-    Some(scene.plain().fix(format!("write `{sign}`"), scene.behind(), sign))
+    let report = scene.plain().fix(format!("write `{sign}`"), scene.behind(), sign);
+    // A parameter, or one of several numbers.
+    let next = (scene.found()?, scene.tok(scene.at + 1));
+    let is_param = matches!(next, (Tok::Local, Some(Tok::Colon)));
+    let is_number =
+        matches!(next, (Tok::Int, Some(Tok::Int | Tok::RBracket | Tok::Comma))) && scene.before_tok(1) == Some(Tok::Int);
+    Some(if sign == "," && (is_param || is_number) { report.certain() } else { report })
 }
 
 /// `=>` or `:` for `->`, `->` for `=>`.
@@ -228,24 +234,7 @@ fn wrong_arrow(scene: &TokenContext) -> Option<Diagnostic> {
         Tok::Arrow if scene.expected.has(Tok::FatArrow) => "=>",
         _ => return None,
     };
-    Some(scene.plain().fix(format!("write `{right}`"), scene.place(), right))
-}
-
-/// `Tensor[2, 3, float32]`.
-fn bare_dimensions(scene: &TokenContext) -> Option<Diagnostic> {
-    let in_tensor = scene.before_tok(1)? == Tok::LBracket && scene.before_tok(2)? == Tok::Tensor;
-    const DIMENSION: TokSet = TokSet::of(&[Tok::Int, Tok::Question, Tok::Meta, Tok::Comma]);
-    let n = scene.tokens.get(scene.at..)?.iter().take_while(|token| DIMENSION.has(token.tok)).count();
-    // Up to the comma before the dtype.
-    let last = (scene.at..scene.at + n).rev().find(|&at| scene.tokens[at].tok != Tok::Comma);
-    in_tensor.then(|| {
-        let title = "the dimensions stand in parentheses, as in `Tensor[(2, 3), float32]`";
-        let Some(last) = last.filter(|&last| scene.tok(last + 1) == Some(Tok::Comma)) else { return scene.plain().help(title) };
-        let start = Span { end: scene.place().start, ..scene.place() };
-        let end = scene.tokens[last].span(scene.file).end_point();
-        let put = |span: Span, text: &str| Edit { span, text: text.to_owned() };
-        scene.plain().fix_all(title, vec![put(start, "("), put(end, ")")])
-    })
+    Some(scene.plain().fix(format!("write `{right}`"), scene.place(), right).certain())
 }
 
 /// `Tensor[(1), custom[posit]32]`, which TVM prints and cannot lex (#257).
@@ -291,10 +280,9 @@ fn unary_minus(scene: &TokenContext) -> Option<Diagnostic> {
         let report = Diagnostic::new(E0105, "there is no unary minus").at(scene.place(), "only a literal can have a sign");
         match scene.operand_end(scene.at + 1) {
             Some(end) => {
-                let operand = scene.place().end as usize..scene.tokens[end].end as usize;
-                let text = scene.source.get(operand).unwrap_or("").trim();
-                let place = scene.place().to(scene.tokens[end].span(scene.file));
-                report.fix(format!("write `negative({})`", excerpt(text)), place, format!("negative({text})"))
+                let title = format!("write `negative({})`", scene.shown(scene.at + 1, end));
+                let head = Span { end: scene.tokens[scene.at + 1].start, ..scene.place() };
+                report.fix_all(title, vec![put(head, "negative("), put(scene.rear(end), ")")])
             }
             None => report.help("write `negative(x)`"),
         }
@@ -303,21 +291,22 @@ fn unary_minus(scene: &TokenContext) -> Option<Diagnostic> {
 
 /// A string where an expression is expected.
 fn string_value(scene: &TokenContext) -> Option<Diagnostic> {
-    (scene.found()? == Tok::Str && scene.wants_expr()).then(|| {
-        Diagnostic::new(E0105, "a string is not an expression")
-            .at(scene.place(), "not expected here")
-            .note("strings are values of attributes only, as in `cast(%x, dtype=\"int8\")`")
-    })
+    (scene.found()? == Tok::Str && scene.wants_expr()).then(|| errors::string_value(scene.place()))
 }
 
-/// `[1, 2]` where an expression is expected.
+/// `[1, 2]` and `[%a, %b]` where an expression is expected.
 fn list_value(scene: &TokenContext) -> Option<Diagnostic> {
-    (scene.found()? == Tok::LBracket && scene.wants_expr()).then(|| {
-        Diagnostic::new(E0105, "a list is not an expression")
-            .at(scene.place(), "not expected here")
-            .note("lists are values of attributes only, as in `sum(%x, axis=[1])`; there are no tensor literals")
-            .help("a tuple is `(a, b)`")
-    })
+    (scene.found()? == Tok::LBracket && scene.wants_expr()).then(|| errors::list_value(scene.place(), scene.as_tuple(scene.at)))
+}
+
+/// `f([g(%x), %y])`: a list among arguments is read as the value of an attribute, which no call is.
+fn list_of_calls(scene: &TokenContext) -> Option<Diagnostic> {
+    if scene.found()? != Tok::LParen || !scene.expected.has(Tok::RBracket) {
+        return None;
+    }
+    let open = scene.around().filter(|&open| scene.tok(open) == Some(Tok::LBracket))?;
+    let starts_argument = matches!(open.checked_sub(1).and_then(|at| scene.tok(at))?, Tok::LParen | Tok::Comma);
+    starts_argument.then(|| errors::list_value(scene.tokens[open].span(scene.file), scene.as_tuple(open)))
 }
 
 /// `@id[int32](1)`.
@@ -342,20 +331,17 @@ fn missing_sigil(scene: &TokenContext) -> Option<Diagnostic> {
         Tok::Def if scene.expected.has(Tok::Global) => ("@", "a global name starts with `@`"),
         Tok::Let | Tok::FreeVar if scene.expected.has(Tok::Local) => ("%", "a local variable starts with `%`"),
         // Parameters: a key of attributes is what was read.
-        Tok::Ident if found == Tok::Colon && scene.expected.has(Tok::Assign) => {
+        Tok::Ident if matches!(found, Tok::Colon | Tok::Comma | Tok::RParen) && scene.expected.has(Tok::Assign) => {
             let name = scene.before(1)?.span(scene.file);
             let place = Span { end: name.start, ..name };
             let report = Diagnostic::new(E0101, "expected a parameter, found a name without `%`");
-            return Some(report.at(name, "a parameter starts with `%`").fix("write `%`", place, "%"));
+            return Some(report.at(name, "a parameter starts with `%`").fix("write `%`", place, "%").certain());
         }
         _ => return None,
     };
     is_name.then(|| {
-        scene.message().at(scene.place(), what).fix(
-            format!("write `{sigil}`"),
-            Span { end: scene.place().start, ..scene.place() },
-            sigil,
-        )
+        let place = Span { end: scene.place().start, ..scene.place() };
+        scene.message().at(scene.place(), what).fix(format!("write `{sigil}`"), place, sigil).certain()
     })
 }
 

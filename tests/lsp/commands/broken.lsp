@@ -21,5 +21,5 @@ html: <!DOCTYPE html>…
 > change $0..$0 "("
 > executeCommand {"command": "relayc.picture"}
 {
-  "error": "E0103: expected `)`, found `}`, line 1"
+  "error": "E0103: `(` is never closed, line 1"
 }

@@ -12,14 +12,14 @@ def @f(%x: int32) { add(%x, }
     },
     {
       "code": "E0103",
-      "message": "expected `)`, found `}`\n`)` is missing before this\nhelp: write `)`",
-      "range": "1:29-1:30",
+      "message": "`(` is never closed\nopened here\nhelp: write `)`",
+      "range": "1:24-1:25",
       "relatedInformation": [
         {
           "location": {
-            "range": "1:24-1:25"
+            "range": "1:29-1:30"
           },
-          "message": "opened here"
+          "message": "`)` is missing before this"
         }
       ],
       "severity": 1,

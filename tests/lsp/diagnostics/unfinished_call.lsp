@@ -10,14 +10,14 @@ def @main(%x: Tensor[(1, 8), float32], %w: Tensor[(4, 9), float32]) {
   "items": [
     {
       "code": "E0103",
-      "message": "expected `)`, found `%1`\n`)` is missing here\nhelp: write `)`",
-      "range": "3:20-3:20",
+      "message": "`(` is never closed\nopened here\nhelp: write `)`",
+      "range": "3:16-3:17",
       "relatedInformation": [
         {
           "location": {
-            "range": "3:16-3:17"
+            "range": "3:20-3:20"
           },
-          "message": "opened here"
+          "message": "`)` is missing here"
         }
       ],
       "severity": 1,

@@ -12,5 +12,5 @@ def @g(%x: int32) { %x }
 4:1-4:8 ▶ Run | relayc.run [{"lines":[3],"textDocument":{}}]
 > executeCommand {"command": "relayc.run"}
 {
-  "error": "E0103: expected `)`, found `}`, line 1"
+  "error": "E0103: `(` is never closed, line 1"
 }

@@ -207,4 +207,5 @@ codes! {
     W0018 "a file of the cache that is not used";
     W0019 "a lint that does not exist";
     W0020 "a comment that allows nothing";
+    W0021 "a list that goes on without a comma";
 }

@@ -3,8 +3,9 @@
 use super::{Resolver, errors, signature};
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
+use relayc_base::text::shortened;
 use relayc_ir::attrs::{AttrSchema, AttrValue, Field, Kind, OpId};
-use relayc_ir::types::DType;
+use relayc_ir::types::{DType, TyData};
 use relayc_ir::{AttrNames, Attrs, AttrsId};
 use relayc_syntax::ast::{self, AttrValueKind, ExprKind};
 use relayc_syntax::literal;
@@ -12,6 +13,9 @@ use rustc_hash::FxHashMap;
 
 /// The key that names the type of a call's attributes.
 const TYPE_KEY: &str = "attrs_type_key";
+
+/// How much of a value a message shows.
+pub(super) const MAX_SHOWN: usize = 40;
 
 /// Lists of attribute values nest no deeper: no kind of attribute has more than two levels.
 const MAX_LIST_DEPTH: usize = 8;
@@ -271,6 +275,18 @@ impl Resolver<'_> {
             ExprKind::Meta => self.meta_attr(self.ast.exprs[expr].span),
             ExprKind::Name if matches!(text, "None" | "nullptr") => Ok(AttrValue::None),
             ExprKind::Error => Err(()),
+            ExprKind::Tuple(_) if let Some(edits) = self.as_list(expr) => {
+                self.diagnostics.push(errors::tuple_for_list(&shortened(text, MAX_SHOWN), span, edits));
+                Err(())
+            }
+            ExprKind::Local
+                if let Some((variable, field)) = text.rsplit_once('.')
+                    && self.scopes.find(variable).is_some() =>
+            {
+                let value = self.declared(variable, field);
+                self.diagnostics.push(errors::attr_of_variable(text, span, value));
+                Err(())
+            }
             _ => {
                 if let Some(size) = sizes.then(|| self.size_value(expr)).flatten() {
                     return size;
@@ -283,6 +299,22 @@ impl Resolver<'_> {
                 self.diagnostics.push(report);
                 Err(())
             }
+        }
+    }
+
+    /// What the declared type of a variable says of a field as Python calls it.
+    fn declared(&self, variable: &str, field: &str) -> Option<String> {
+        let TyData::Tensor { shape, dtype } = self.module.types.data(self.module.vars[self.scopes.find(variable)?].ty?) else {
+            return None;
+        };
+        match field {
+            "shape" => {
+                let dims: Option<Vec<String>> = shape.iter().map(|dim| dim.value().map(|value| value.to_string())).collect();
+                dims.map(|dims| format!("[{}]", dims.join(", ")))
+            }
+            "dtype" => Some(format!("\"{dtype}\"")),
+            "ndim" => Some(shape.len().to_string()),
+            _ => None,
         }
     }
 
@@ -345,7 +377,7 @@ pub(super) fn checked(
 }
 
 /// The usual length of an operator's lists: that of this field's default, or of the first list's.
-fn list_len(schema: &AttrSchema, field: &Field) -> usize {
+pub(super) fn list_len(schema: &AttrSchema, field: &Field) -> usize {
     let fields = std::iter::once(field).chain(schema.fields);
     let lens = fields.filter_map(|field| Some(field.default?().as_list()?.len()));
     lens.into_iter().find(|&len| len > 0).unwrap_or(1)

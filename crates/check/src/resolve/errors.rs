@@ -1,7 +1,7 @@
 //! The messages of errors in names, annotations and attributes.
 
 use relayc_base::Span;
-use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::diag::{Diagnostic, Edit, codes};
 use relayc_base::text::{count, join_words, nearest};
 use relayc_ir::attrs::{AttrSchema, AttrValue, Field, Kind};
 use relayc_ir::verify::{self, Violation};
@@ -32,7 +32,7 @@ pub(super) enum Hint<'a> {
 pub(super) fn unknown_local(name: &str, span: Span, meant: Hint) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::E0201, format!("the variable `{name}` is not defined")).at(span, "not defined here");
     match meant {
-        Hint::OtherSigil(global) => diagnostic.fix(format!("there is the function `{global}`"), span, global),
+        Hint::OtherSigil(global) => diagnostic.fix(format!("there is the function `{global}`"), span, global).certain(),
         Hint::OutOfScope(binding) => {
             diagnostic.also(binding, format!("this `{name}` is bound in an inner scope")).help("bind it before that scope begins")
         }
@@ -46,7 +46,7 @@ pub(super) fn unknown_global(name: &str, span: Span, meant: Hint) -> Diagnostic 
     let diagnostic =
         Diagnostic::new(codes::E0202, format!("the function `{name}` is not defined")).at(span, "not defined in this file");
     match meant {
-        Hint::OtherSigil(local) => diagnostic.fix(format!("there is the variable `{local}`"), span, local),
+        Hint::OtherSigil(local) => diagnostic.fix(format!("there is the variable `{local}`"), span, local).certain(),
         Hint::Near(near) => diagnostic.fix(format!("there is `@{near}`"), span, format!("@{near}")),
         Hint::OutOfScope(_) | Hint::NoneThere | Hint::Nothing => diagnostic,
     }
@@ -76,9 +76,91 @@ pub(super) fn bare_variable(name: &str, span: Span) -> Diagnostic {
 /// `meant` is the operator that other frameworks call by this name, or one of nearly this name.
 pub(super) fn unknown_operator(name: &str, span: Span, meant: Option<&str>) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::E0204, format!("there is no operator `{name}`")).at(span, "not an operator");
-    match name {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    match last {
         "true" | "false" => boolean(diagnostic, name, span),
+        "print" => diagnostic.help("`relayc run --watch %x` prints a value each time it is computed"),
+        "pass" | "None" => diagnostic.help("nothing is written `()`"),
+        "for" | "while" => diagnostic.help("a function that calls itself is a loop"),
+        "const" | "constant" if meant.is_none() => diagnostic.help("a constant is its literal: `1f`, `2i64`, `True`"),
+        dtype if meant.is_none() && DTYPES.contains(&dtype) => {
+            diagnostic.help("a number has its dtype as a suffix: `1f`, `1f16`, `1i64`; anything else is `cast`")
+        }
+        "len" => diagnostic.help("a dimension is read from `shape_of`"),
+        // The functions of TVM's Python have the operators' names.
+        _ if meant.is_some_and(|meant| is_tvm_prefix(name, meant)) => suggest(diagnostic, meant, span).certain(),
+        "not" => suggest(diagnostic, meant, span).certain(),
         _ => suggest(diagnostic, meant, span),
+    }
+}
+
+/// `return (…)`, which reads as a call; `removed` is the word with the blanks behind it.
+pub(super) fn no_return(span: Span, removed: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0204, "there is no operator `return`")
+        .at(span, "not an operator")
+        .note("the last expression of a block is its value")
+        .fix("leave it out", removed, "")
+        .certain()
+}
+
+/// Whether a name is an operator's behind the names of TVM's modules of Python.
+fn is_tvm_prefix(name: &str, operator: &str) -> bool {
+    let prefix = name.strip_suffix(operator).and_then(|prefix| prefix.strip_suffix('.'));
+    prefix.is_some_and(|prefix| {
+        prefix.split('.').all(|part| matches!(part, "tvm" | "relay" | "op" | "_op" | "tensor" | "transform"))
+    })
+}
+
+/// A name whose variable or function is defined, `sign` being what stands before that.
+pub(super) fn without_sign(name: &str, span: Span, sign: &str, certain: bool) -> Diagnostic {
+    let what = if sign == "%" { "variable" } else { "function" };
+    let first = name.split('.').next().unwrap_or(name);
+    let diagnostic = Diagnostic::new(codes::E0204, format!("there is no operator `{name}`"))
+        .at(span, "read as the name of an operator")
+        .fix(format!("a {what} is written `{sign}{first}`"), Span { end: span.start, ..span }, sign);
+    if certain { diagnostic.certain() } else { diagnostic }
+}
+
+/// `%x.add(…)`, `%x.shape`: the name of a variable with a dot, of which the part before the dot is defined. `edits` write it as
+/// `text`.
+pub(super) fn method(name: &str, span: Span, fix: Option<(String, Vec<Edit>)>) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0201, format!("the variable `{name}` is not defined")).at(span, "read as one name");
+    let diagnostic = diagnostic.note("there are no methods and no fields by name");
+    match fix {
+        Some((text, edits)) => diagnostic.fix_all(format!("write `{text}`"), edits).certain(),
+        None => diagnostic,
+    }
+}
+
+/// Arguments behind the operands that are attributes without their names.
+pub(super) fn positional_attrs(
+    op: &str,
+    n: (usize, usize),
+    callee: Span,
+    all: Span,
+    written: &str,
+    edits: Vec<Edit>,
+) -> Diagnostic {
+    Diagnostic::new(codes::E0302, format!("`{op}` takes {}, found {}", count(n.0, "argument"), n.1))
+        .at(all, "attributes without their names")
+        .also(callee, "called here")
+        .fix_all(format!("attributes are written with their names: `{written}`"), edits)
+}
+
+/// More arguments than the operator takes, as many as another one does.
+pub(super) fn other_operator(op: &str, other: &str, n: (usize, usize), callee: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0302, format!("`{op}` takes {}, found {}", count(n.0, "argument"), n.1))
+        .at(callee, "called here")
+        .fix(format!("of {} there is `{other}`", count(n.1, "argument")), callee, other)
+}
+
+/// An operand that is written as an attribute.
+pub(super) fn keyword_argument(op: &str, key: &str, span: Span, signature: &str, edits: Vec<Edit>) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0401, format!("`{key}` is an argument of `{op}`, not an attribute"))
+        .at(span, "arguments have no names");
+    match &edits[..] {
+        [] => diagnostic.help(format!("write `{op}({signature})`")),
+        _ => diagnostic.fix_all(format!("write `{op}({signature})`"), edits).certain(),
     }
 }
 
@@ -197,9 +279,19 @@ pub(super) fn unknown_ctor(name: &str, span: Span, near: Option<&str>, below: Op
 }
 
 pub(super) fn negative_dim(value: i64, span: Span) -> Diagnostic {
-    Diagnostic::new(codes::E0310, format!("expected a dimension of at least 0, found {value}"))
-        .at(span, "negative")
-        .help("an unknown dimension is written `?`")
+    Diagnostic::new(codes::E0310, format!("expected a dimension of at least 0, found {value}")).at(span, "negative").fix(
+        "an unknown dimension is written `?`",
+        span,
+        "?",
+    )
+}
+
+/// `None` and `Any`, which Python writes for a dimension that only a run knows.
+pub(super) fn unknown_dim(text: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0310, format!("expected a dimension, found `{text}`"))
+        .at(span, "not a dimension")
+        .fix("an unknown dimension is written `?`", span, "?")
+        .certain()
 }
 
 pub(super) fn no_size(text: &str, span: Span) -> Diagnostic {
@@ -254,7 +346,17 @@ pub(super) fn attrs_of_function(span: Span, all: Span) -> Diagnostic {
 pub(super) fn unknown_attr(op: &str, key: &str, span: Span, schema: &AttrSchema, near: Option<&str>, whole: Span) -> Diagnostic {
     let names = schema.fields.iter().map(|field| field.name);
     let diagnostic = Diagnostic::new(codes::E0401, format!("`{op}` has no attribute `{key}`")).at(span, "not an attribute of it");
-    let diagnostic = match near.or_else(|| nearest(key, names.clone())) {
+    // A plural, or the beginning of one name.
+    let is_part = |name: &&str| {
+        name.starts_with(key)
+            || key.strip_suffix('s').is_some_and(|one| one == *name)
+            || (*name, key) == ("axis", "axes")
+            || (*name, key) == ("axes", "axis")
+    };
+    let mut parts = names.clone().filter(is_part);
+    let part = parts.next().filter(|_| parts.next().is_none() && key.len() > 2);
+    let diagnostic = match near.or(part).or_else(|| nearest(key, names.clone())) {
+        Some(meant) if near.or(part).is_some() => diagnostic.fix(format!("there is `{meant}`"), span, meant).certain(),
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
         None => diagnostic.fix("leave it out", whole, ""),
     };
@@ -310,7 +412,8 @@ pub(super) fn attr_kind(op: &str, field: &Field, text: &str, raw: &AttrValue, sp
     match raw {
         AttrValue::Int { .. } if matches!(field.kind, Kind::Ints | Kind::IntsOrNone | Kind::OptInts) => {
             let list = format!("[{}]", vec![text; n_values].join(", "));
-            diagnostic.fix(format!("write a list: `{}={list}`", field.name), span, list)
+            let diagnostic = diagnostic.fix(format!("write a list: `{}={list}`", field.name), span, list);
+            if n_values == 1 { diagnostic.certain() } else { diagnostic }
         }
         AttrValue::Float { value, .. }
             if value.fract() == 0.0 && matches!(field.kind, Kind::Int | Kind::IndexExpr | Kind::OptInt | Kind::Object) =>
@@ -414,16 +517,42 @@ pub(super) fn attr_not_a_value(text: &str, span: Span) -> Diagnostic {
         Diagnostic::new(code, format!("expected a value, found `{text}`")).at(span, "attributes are literals, lists or strings");
     match text {
         "true" | "false" => boolean(diagnostic, text, span),
-        _ if text.starts_with('(') && text.ends_with(')') => {
-            let list = format!("[{}]", text[1..text.len() - 1].trim().trim_end_matches(','));
-            diagnostic.fix(format!("a list is written `{list}`"), span, list)
-        }
         "none" | "null" | "nil" => diagnostic.fix("nothing is written `None`", span, "None").certain(),
         _ if DTYPES.contains(&text) => {
             diagnostic.fix(format!("dtypes stand in quotes here: `\"{text}\"`"), span, format!("\"{text}\"")).certain()
         }
+        _ if dotted_dtype(text).is_some() => {
+            let dtype = dotted_dtype(text).unwrap_or_default();
+            diagnostic.fix(format!("dtypes stand in quotes here: `\"{dtype}\"`"), span, format!("\"{dtype}\"")).certain()
+        }
         _ if is_name => diagnostic.fix(format!("strings and dtypes stand in quotes: `\"{text}\"`"), span, format!("\"{text}\"")),
         _ => diagnostic,
+    }
+}
+
+/// The dtype in `np.float32`.
+fn dotted_dtype(text: &str) -> Option<&str> {
+    let (module, dtype) = text.rsplit_once('.')?;
+    let is_module = module.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_'));
+    (is_module && DTYPES.contains(&dtype)).then_some(dtype)
+}
+
+/// A tuple where a list is expected; `shown` is its beginning.
+pub(super) fn tuple_for_list(shown: &str, span: Span, edits: Vec<Edit>) -> Diagnostic {
+    let list = shown.replace('(', "[").replace(",)", "]").replace(')', "]");
+    Diagnostic::new(codes::E0403, format!("expected a value, found `{shown}`"))
+        .at(span, "attributes are literals, lists or strings")
+        .fix_all(format!("a list is written `{list}`"), edits)
+        .certain()
+}
+
+/// `%x.shape` as a value; `value` is what it is, if the type of `%x` tells.
+pub(super) fn attr_of_variable(text: &str, span: Span, value: Option<String>) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0403, format!("expected a value, found `{text}`"))
+        .at(span, "attributes are literals, lists or strings");
+    match value {
+        Some(value) => diagnostic.fix(format!("its type says `{value}`"), span, value).certain(),
+        None => diagnostic.note("the value of an attribute does not depend on a variable"),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Never stops at an error: unreadable text becomes an error node that silences errors that follow from it. Works with an
 //! explicit stack. Absent: the types of expressions.
 
+mod arguments;
 mod attrs;
 mod data;
 mod errors;
@@ -441,9 +442,14 @@ impl<'a> Resolver<'a> {
     fn call(&mut self, expr: ast::ExprId) {
         let ast::ExprKind::Call { args, attrs, .. } = self.ast.exprs[expr].kind else { return };
         let span = self.ast.exprs[expr].span;
-        let (args, object) = self.split_args(args);
-        let args = self.pop_n(args.len());
+        let (written, object) = self.split_args(args);
+        let args = self.pop_n(written.len());
         let callee = self.pop();
+        if let ExprKind::Op(op) = self.module.exprs[callee.expr].kind
+            && self.misplaced(op, callee.span, written, attrs)
+        {
+            return self.push_new(span, ExprKind::Error);
+        }
         let attrs = match self.module.exprs[callee.expr].kind {
             ExprKind::Error => None,
             // Without its attributes the call has no type; what is wrong has been said. Its arguments are still counted.

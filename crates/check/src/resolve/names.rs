@@ -2,10 +2,14 @@
 
 use super::errors::{self, Hint};
 use super::{Meaning, Resolver, name_text};
+use relayc_base::diag::{Diagnostic, Edit};
 use relayc_base::{Idx, Span};
 use relayc_ir::ExprKind;
 use relayc_ir::types::Ty;
 use relayc_syntax::literal;
+
+/// The most dots of a name that are looked at.
+const MAX_PARTS: usize = 8;
 
 impl<'a> Resolver<'a> {
     pub(super) fn local(&mut self, span: Span) {
@@ -16,14 +20,64 @@ impl<'a> Resolver<'a> {
                 self.push_new(span, ExprKind::Var(var));
             }
             None => {
-                let meant = self.meant_local(name);
-                self.diagnostics.push(errors::unknown_local(name, span, meant));
+                let method = self.method(span);
+                let report = method.unwrap_or_else(|| {
+                    let meant = self.meant_local(name);
+                    errors::unknown_local(name, span, meant)
+                });
+                self.diagnostics.push(report);
                 // One report for each name and function: later mentions find it declared.
                 let var = self.module.var(name.trim_start_matches('%'), Some(Ty::ERROR), span);
                 self.scopes.declare_free(name, var);
                 self.push_new(span, ExprKind::Error);
             }
         }
+    }
+
+    /// The sign that a name lacks whose variable or function is defined, and whether only one of them is.
+    fn sign_of(&self, name: &str, is_callee: bool) -> Option<(&'static str, bool)> {
+        let first = name.split('.').next()?;
+        let local = self.scopes.find(&format!("%{first}")).is_some();
+        let global = self.globals.contains_key(first) && first == name;
+        match (local, global) {
+            (false, false) => None,
+            (true, true) => Some((if is_callee { "@" } else { "%" }, false)),
+            _ => Some((if local { "%" } else { "@" }, true)),
+        }
+    }
+
+    /// The report of `%x.add(…)` or `%x.shape` where `%x` is defined.
+    fn method(&self, span: Span) -> Option<Diagnostic> {
+        let name = self.ast.text(span);
+        let (variable, field) = name
+            .match_indices('.')
+            .take(MAX_PARTS)
+            .map(|(dot, _)| (&name[..dot], &name[dot + 1..]))
+            .find(|(variable, _)| self.scopes.find(variable).is_some())?;
+        let rest = self.ast.source.get(span.end as usize..)?;
+        // No more than the blanks before an argument.
+        let called = rest.trim_start().strip_prefix('(');
+        let ours = match (field, called) {
+            ("shape" | "T", None) => self.ops.elsewhere(field),
+            (_, Some(_)) => self.ops.find(field).map(|op| self.ops.name(op)).or_else(|| self.ops.elsewhere(name)),
+            _ => None,
+        };
+        let fix = ours.map(|ours| match called {
+            Some(args) => {
+                let end = span.end + (rest.len() - args.len()) as u32;
+                let (shown, more) = if args.trim_start().starts_with(')') { ("", "") } else { (", …", ", ") };
+                (
+                    format!("{ours}({variable}{shown})"),
+                    vec![Edit { span: Span { end, ..span }, text: format!("{ours}({variable}{more}") }],
+                )
+            }
+            None => {
+                let attrs = if ours == "transpose" { "axes=None" } else { "dtype=\"int32\"" };
+                let text = format!("{ours}({variable}, {attrs})");
+                (text.clone(), vec![Edit { span, text }])
+            }
+        });
+        Some(errors::method(name, span, fix))
     }
 
     /// A hint for an unknown local; none once the work limit is spent.
@@ -116,11 +170,19 @@ impl<'a> Resolver<'a> {
         }
         let diagnostic = match self.ctors.get(&*name) {
             Some(&ctor) => errors::unknown_ctor(&name, span, None, Some(self.module.ctors[ctor].span)),
-            None => {
-                let elsewhere = self.ops.elsewhere(&name);
-                let near = || self.near.among_unordered(&name, self.ops.names().iter().chain(self.ctors.keys()).copied());
-                errors::unknown_operator(&name, span, elsewhere.or_else(near))
+            None if &*name == "return" => {
+                let rest = &self.ast.source[span.end as usize..];
+                let n_blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+                errors::no_return(span, Span { end: span.end + n_blanks as u32, ..span })
             }
+            None => match self.sign_of(&name, is_callee) {
+                Some((sign, certain)) => errors::without_sign(&name, span, sign, certain),
+                None => {
+                    let elsewhere = self.ops.elsewhere(&name);
+                    let near = || self.near.among_unordered(&name, self.ops.names().iter().chain(self.ctors.keys()).copied());
+                    errors::unknown_operator(&name, span, elsewhere.or_else(near))
+                }
+            },
         };
         self.diagnostics.push(diagnostic);
         self.push_new(span, ExprKind::Error);

@@ -136,6 +136,10 @@ impl<'a> Resolver<'a> {
                     Ok((value, width)) => Dim::Known { value, wide: width == literal::IntWidth::I64 },
                     Err(_) => return Ty::ERROR,
                 },
+                DimKind::Size(_) if is_unknown(self.ast.text(dim.span)) => {
+                    self.diagnostics.push(errors::unknown_dim(self.ast.text(dim.span), dim.span));
+                    return Ty::ERROR;
+                }
                 DimKind::Size(size) => match self.size(size) {
                     Ok(Dim::Known { value, .. }) if value < 0 => {
                         self.diagnostics.push(errors::negative_dim(value, dim.span));
@@ -156,6 +160,11 @@ impl<'a> Resolver<'a> {
         }
         self.module.types.tensor(&shape, dtype)
     }
+}
+
+/// Words of Python for a dimension that only a run knows.
+fn is_unknown(text: &str) -> bool {
+    matches!(text, "None" | "Any" | "nullptr")
 }
 
 /// Whether a tensor may have these dimensions.

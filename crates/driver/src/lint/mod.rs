@@ -86,6 +86,7 @@ pub(crate) const LINTS: &[Lint] = &[
     lint(codes::W0015, "doubtful-attribute", Level::Warn, Some(doubtful::attributes)),
     lint(codes::W0019, "unknown-lint", Level::Warn, None),
     lint(codes::W0020, "unused-allow", Level::Warn, None),
+    lint(codes::W0021, "missing-comma", Level::Warn, None),
 ];
 
 /// The requested levels: for single lints and for groups.

@@ -9,12 +9,14 @@
 //!
 //! The text after `-` occurs once in the program; replacing it by the text after `+` makes the program wrong (`\n` is a line
 //! break). `&` names the other place of a disagreement, which a label must touch. The `.out` lists for each mistake the message,
-//! whether a label is at the mistake, and the suggestion that restores the correct program.
+//! whether a label is at the mistake, the suggestion that restores the correct program, whether `--fix` does so without being
+//! asked, and every suggestion after which an error is left.
 
 use super::{Case, Kind};
-use relayc_base::diag::{Diagnostic, fix};
+use relayc_base::diag::{Diagnostic, Edit, Help, fix};
 use relayc_base::{FileId, Span};
-use relayc_driver::{Phase, Program, check_text};
+use relayc_driver::fix::{fix_all, text};
+use relayc_driver::{Dialect, Phase, Program, ReadOptions, check_text};
 
 pub(crate) struct Mistakes;
 
@@ -107,10 +109,19 @@ fn report(case: &str, right: &str, mistake: &Mistake) -> Result<(String, bool), 
         }
     }
     let found = fitting(&program, first, &wrong, right);
-    certain_is_right(&program, &wrong, right).map_err(|why| format!("{name}: {why}"))?;
+    let fixed = fixed(case, &wrong);
+    let is_fixed = same(text(&fixed), right);
+    if !is_fixed && text(&fixed) != wrong && !fixed.has_errors() {
+        return Err(format!("{name}: a certain fix is wrong:\n{}", text(&fixed)));
+    }
     match &found {
-        Some(help) => out.push_str(&format!("  fix: {help}\n")),
+        Some(help) => out.push_str(&format!("  {}: {help}\n", if is_fixed { "fixed" } else { "fix" })),
         None => out.push_str("  no fix\n"),
+    }
+    for help in program.diagnostics.iter().filter(|d| d.is_error()).flat_map(|d| &d.helps).filter(|help| !help.edits.is_empty()) {
+        if apply(case, &wrong, &help.edits).is_none_or(|after| after.has_errors()) {
+            out.push_str(&format!("  leaves an error: {}\n", help.text));
+        }
     }
     out.push('\n');
     Ok((out, found.is_some()))
@@ -120,21 +131,24 @@ fn touch(a: Span, b: Span) -> bool {
     a.start <= b.end && b.start <= a.end
 }
 
-/// The suggestion that restores the correct text.
+/// The suggestion that restores the correct text, with what `--fix` does after it.
 fn fitting(program: &Program, first: &Diagnostic, wrong: &str, right: &str) -> Option<String> {
     let helps = std::iter::once(first).chain(&program.diagnostics).flat_map(|d| &d.helps);
     let mut helps = helps.filter(|help| !help.edits.is_empty());
-    let fits = |text: Option<String>| text.is_some_and(|text| same(&text, right));
-    helps.find(|help| fits(fix::apply(wrong, FileId(0), &help.edits))).map(|help| help.text.clone())
+    let fits = |help: &&Help| {
+        let once = fix::apply(wrong, FileId(0), &help.edits).is_some_and(|text| same(&text, right));
+        once || apply("x", wrong, &help.edits).is_some_and(|after| same(text(&after), right))
+    };
+    helps.find(fits).map(|help| help.text.clone())
 }
 
-/// Checks that edits marked as certain restore the correct text.
-fn certain_is_right(program: &Program, wrong: &str, right: &str) -> Result<(), String> {
-    let edits: Vec<_> = fix::certain(&program.diagnostics, FileId(0)).iter().flat_map(|(_, edits)| edits.to_vec()).collect();
-    match fix::apply(wrong, FileId(0), &edits) {
-        Some(text) if edits.is_empty() || same(&text, right) => Ok(()),
-        text => Err(format!("a certain fix is wrong:\n{}", text.unwrap_or_default())),
-    }
+/// The program after some edits and `--fix`; `None` if the edits overlap.
+fn apply(case: &str, text: &str, edits: &[Edit]) -> Option<Program> {
+    fix::apply(text, FileId(0), edits).map(|text| fixed(case, &text))
+}
+
+fn fixed(case: &str, text: &str) -> Program {
+    fix_all(check_text(case, text, Phase::Lint), &ReadOptions::of(Dialect::Today)).program
 }
 
 /// Whether two texts differ in blanks only.
