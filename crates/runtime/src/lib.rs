@@ -22,6 +22,7 @@ pub mod integer;
 pub mod layout;
 pub mod lines;
 pub mod number;
+pub mod operands;
 pub mod pack;
 pub mod pool;
 pub mod pool_gradient;

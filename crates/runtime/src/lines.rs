@@ -2,15 +2,13 @@
 //! results as plain tensors, and no state but theirs.
 
 use super::boxes;
+use super::operands::{Operands, Wrong};
 use super::pool_gradient::PoolGradient;
 use super::quantized_softmax::QuantizedSoftmax;
 use super::random::Random;
 use super::sparse::Sparse;
 use super::strided_set::StridedSet;
 use super::words::Words;
-
-/// Addresses of operands and results; each kind of work says which.
-pub type Operands = [*mut u8; 8];
 
 /// Work of which lines are independent.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -22,13 +20,6 @@ pub enum Work {
     PoolGradient(PoolGradient),
     QuantizedSoftmax(QuantizedSoftmax),
     StridedSet(StridedSet),
-}
-
-/// Wrong operands: which of the work's messages says so, and the number in it, if it has one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wrong {
-    pub message: usize,
-    pub number: Option<i128>,
 }
 
 /// The most messages that work has.

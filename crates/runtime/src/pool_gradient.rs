@@ -1,7 +1,7 @@
 //! Gradients of pools over two axes: gives the gradient of each window to the elements that it covers.
 
-use super::lines::Operands;
 use super::number::{Number, int, narrowed, widened};
+use super::operands::Operands;
 use super::scan::Sum;
 use super::words::Words;
 

@@ -1,6 +1,6 @@
 //! The softmax of quantized numbers in integers alone, after algorithm 1 of *I-ViT* (arXiv 2207.01405).
 
-use super::lines::{Operands, Wrong};
+use super::operands::{Operands, Wrong};
 use super::requantize::{fixed_point, scaled};
 use super::words::Words;
 

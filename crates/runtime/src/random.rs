@@ -1,8 +1,8 @@
 //! Random numbers from a key, by the Threefry generator: those of `crates/ops/src/random.rs`, once more because artifacts hold this
 //! crate and nothing else.
 
-use super::lines::Operands;
 use super::number::{Number, int, widened};
+use super::operands::Operands;
 use super::words::Words;
 
 /// What is drawn. Operand 0 is the key; then come other operands, the key for the next call, and what is drawn.

@@ -1,7 +1,7 @@
 //! Products, sums and transposes of sparse matrices, which are given by rows (CSR) or by rows of blocks (BSR).
 
-use super::lines::{Operands, Wrong};
 use super::number::{Number, int, narrowed, widened};
+use super::operands::{Operands, Wrong};
 use super::scan::Sum;
 use super::words::Words;
 

@@ -5,6 +5,7 @@ use super::fault::Fault;
 use super::integer::index;
 use super::layout::{MAX_RANK, kind, outside, weights};
 use super::lines;
+use super::operands;
 use super::pack::Packing;
 use super::pool::Pool;
 use super::region::Task;
@@ -118,7 +119,7 @@ pub(crate) struct LinesCall {
     work: lines::Work,
     /// The errors for wrong operands: a code, and the texts before and after a number.
     messages: [(u32, [u64; 4]); lines::MESSAGES],
-    operands: lines::Operands,
+    operands: operands::Operands,
     scratch: Scratch,
     alone: bool,
 }
@@ -387,7 +388,7 @@ impl LinesCall {
     /// Like [`Step::run`].
     unsafe fn run(&self, pool: &Pool) -> Result<(), Fault> {
         // SAFETY: the buffers hold the operands.
-        if let Err(lines::Wrong { message, number }) = unsafe { self.work.check(&self.operands) } {
+        if let Err(operands::Wrong { message, number }) = unsafe { self.work.check(&self.operands) } {
             let (code, [a, b, c, d]) = self.messages[message];
             return Err(Fault { code, before: [a, b], index: number, behind: [c, d] });
         }

@@ -1,7 +1,7 @@
 //! Writes a tensor to the positions of a slice of another.
 
-use super::lines::{Operands, Wrong};
 use super::number::{Number, int};
+use super::operands::{Operands, Wrong};
 use super::words::Words;
 
 /// The largest rank.

@@ -2,7 +2,8 @@
 
 use super::{Bytes, Outside, RoutineContext, boxes, number};
 use relayc_ir::kernel::{Lines, MAX_RANK, PoolGradient, Random, Routine, Sparse, SparseForm, StridedSet};
-use relayc_runtime::lines::{Operands, Work};
+use relayc_runtime::lines::Work;
+use relayc_runtime::operands::Operands;
 use relayc_runtime::{pool_gradient, quantized_softmax, random, sparse, strided_set};
 
 const _: () = assert!(MAX_RANK == strided_set::MAX_RANK);

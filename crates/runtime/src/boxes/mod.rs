@@ -12,7 +12,7 @@ pub use anchors::Anchors;
 pub use regions::{OfBin, Regions};
 pub use rows::{Chosen, Rows, SuppressRows, ValidRows};
 
-use crate::lines::{Operands, Wrong};
+use crate::operands::{Operands, Wrong};
 use crate::words::Words;
 use kept::Kept;
 
