@@ -84,9 +84,12 @@ pub struct Asm {
     sites: Vec<Site>,
     /// What was assembled before, also for other modules.
     fragments: Arc<Fragments>,
-    /// The entries of fragments by their address and their numbers. They are kept, so that no other one has their address.
-    pasted: FxHashMap<(usize, Box<[u64]>), (Arc<Fragment>, usize)>,
+    /// The entries of fragments. They are kept, so that no other one has their address.
+    pasted: FxHashMap<FragmentKey, (Arc<Fragment>, usize)>,
 }
+
+/// A fragment's address, and the numbers that are known where it is pasted.
+type FragmentKey = (usize, Box<[u64]>);
 
 /// A displacement to the constant pool: its four bytes, the end of its instruction, and the offset in the pool.
 #[derive(Clone, Copy, Debug)]
