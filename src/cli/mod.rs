@@ -85,24 +85,19 @@ pub(crate) struct Global {
     /// Report more.
     #[arg(short, long, global = true)]
     verbose: bool,
-    /// Set another limit: `nesting=1M`.
-    #[arg(long, global = true, value_name = "NAME=N", value_parser = parse_limit, long_help = limits_help())]
+    /// Set another limit: `nesting=1M`; `K`, `M` and `G` multiply by 1,024.
+    #[arg(long, global = true, value_name = "NAME=N", value_parser = parse_limit)]
     limit: Vec<(&'static Limit, u64)>,
-}
-
-/// The help of `--limit`.
-fn limits_help() -> String {
-    let names: Vec<String> = limits::ALL.iter().map(|limit| format!("`{}`", limit.name)).collect();
-    let names = join_words(&names, "and");
-    format!("Set another limit: `nesting=1M`. `K`, `M` and `G` multiply by 1,024. There are {names}")
 }
 
 /// Parses a limit and sets it.
 fn parse_limit(text: &str) -> Result<(&'static Limit, u64), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=N")?;
     let limit = limits::ALL.iter().find(|limit| limit.name == name).ok_or_else(|| {
-        let near = nearest(name, limits::ALL.iter().map(|limit| limit.name)).map(|near| format!(", did you mean `{near}`?"));
-        format!("no limit has the name `{name}`{}", near.unwrap_or_default())
+        let names = limits::ALL.map(|limit| format!("`{}`", limit.name));
+        let near = nearest(name, limits::ALL.map(|limit| limit.name)).map(|near| format!("did you mean `{near}`?"));
+        let near = near.unwrap_or_else(|| format!("there are {}", join_words(&names, "and")));
+        format!("no limit has the name `{name}`: {near}")
     })?;
     let value = parse_bytes(value)?;
     limit.set(value)?;
