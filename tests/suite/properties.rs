@@ -8,7 +8,7 @@ use crate::support::writer::{Purpose, write};
 use proptest::prelude::*;
 use relayc_base::FileId;
 use relayc_base::diag::render::{Format, render};
-use relayc_base::diag::{Diagnostic, Edit, Label};
+use relayc_base::diag::{Diagnostic, Edit, Label, codes};
 use relayc_driver::bind::Bound;
 use relayc_driver::run::{Limits, entry, interpret};
 use relayc_driver::{Phase, Program, check_text, show};
@@ -88,7 +88,9 @@ fn config(cases: u32) -> ProptestConfig {
 /// The program, which must be right.
 fn right(text: &str, until: Phase) -> Program {
     let program = check_text("random", text, until);
-    let said = render(&program.diagnostics, &program.sources, Format::Plain, false);
+    // The writer leaves commas out.
+    let told: Vec<_> = program.diagnostics.iter().filter(|diagnostic| diagnostic.code != codes::W0021).cloned().collect();
+    let said = render(&told, &program.sources, Format::Plain, false);
     assert!(said.is_empty(), "{text}\n{said}");
     program
 }
