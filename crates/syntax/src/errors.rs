@@ -329,10 +329,7 @@ pub(super) fn too_many_tokens(place: Span) -> Diagnostic {
 }
 
 pub(super) fn too_long(place: Span, what: &str, limit: &Limit) -> Diagnostic {
-    let size = thousands(u64::from(place.end - place.start));
-    Diagnostic::new(E0801, format!("a {what} of {size} bytes, the limit is {}", thousands(limit.get())))
-        .at(place, "too long")
-        .help(limit.help())
+    Diagnostic::new(E0801, format!("a {what}, the limit is {}", thousands(limit.get()))).at(place, "too long").help(limit.help())
 }
 
 pub(super) fn too_many_definitions(place: Span) -> Diagnostic {

@@ -13,6 +13,7 @@ use super::version::{OLD_VERSION, VERSION};
 use logos::Logos;
 use relayc_base::diag::{self, Diagnostic};
 use relayc_base::limits::{NAME_BYTES, SOURCE_BYTES, STRING_BYTES, TOKENS};
+use relayc_base::text::thousands;
 use relayc_base::{FileId, Span};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -228,13 +229,19 @@ impl Lexer<'_> {
 
     /// Reports a name or a string over its limit.
     fn check_length(&mut self, tok: Tok, start: usize, end: usize) {
-        let (what, limit) = match tok {
-            Tok::Local | Tok::Global | Tok::Ident => ("name", &NAME_BYTES),
-            Tok::Str => ("string", &STRING_BYTES),
+        let (what, limit, signs) = match tok {
+            Tok::Local | Tok::Global => ("name", &NAME_BYTES, 1),
+            Tok::Ident => ("name", &NAME_BYTES, 0),
+            Tok::Str => ("string", &STRING_BYTES, 2),
             _ => return,
         };
-        if end - start > limit.count() {
-            self.report(errors::too_long(Span::new(self.file, start, end), what, limit));
+        let size = end - start - signs;
+        if size > limit.count() {
+            self.report(errors::too_long(
+                Span::new(self.file, start, end),
+                &format!("{what} of {} bytes", thousands(size as u64)),
+                limit,
+            ));
         }
     }
 
