@@ -294,7 +294,15 @@ impl<'a> Plan<'a> {
         let masked = !self.contract.columns.is_multiple_of(self.target.lanes as u64);
         (isa == Isa::Avx512 || !masked || epilogue.is_plain()).then_some(())?;
         epilogue.possible(isa).then_some(())?;
-        points::cut(&self.dims, &self.sizes(), cut, input_bytes(self.contract) <= self.target.l2 as u64 / 2)
+        let (input, weights) = (input_bytes(self.contract), weights_bytes(self.contract));
+        // Where the input is larger than the weights, threads share its rows, and the weights are read again for each part of them
+        // that fits the second-level cache. Otherwise threads share the columns, and all rows are read for each group of these.
+        let few = match () {
+            () if input <= self.target.l2 as u64 / 2 => 1,
+            () if input >= weights => FEW_BUNDLES,
+            () => 0,
+        };
+        points::cut(&self.dims, &self.sizes(), cut, few)
     }
 
     fn finish(&self, packing: Packing, tiles: Tiles, entries: Entries) -> ContractionCode {
@@ -524,6 +532,14 @@ fn places(contract: &Contraction, views: &[Columns], dtypes: &[DType], packing: 
         }
     };
     [out].into_iter().chain(operands).zip(views.iter().zip(dtypes)).map(place).collect()
+}
+
+/// Up to so many bundles of rows would be shared unevenly among threads.
+const FEW_BUNDLES: u64 = 8;
+
+/// Bytes of the weights of a part.
+fn weights_bytes(contract: &Contraction) -> u64 {
+    contract.weight_bytes() * contract.columns * contract.sum.iter().map(|dim| dim.extent).product::<u64>()
 }
 
 /// Bytes from the first element of the input to the last, or all bytes read if that is less. Counted twice, because lines come

@@ -307,6 +307,7 @@ impl Packer {
             let steps = (TASK / width).max(1);
             tasks.extend(rows.chunks_mut(steps * width).enumerate().map(|(n, rows)| (at, turn.steps.start + n * steps, rows)));
         }
+        relayc_ir::threads::ready();
         tasks.into_par_iter().for_each(|(at, first, rows)| self.pack_steps(source, at, first, rows));
     }
 }

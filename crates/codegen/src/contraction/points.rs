@@ -126,9 +126,9 @@ const MOST_BANDS: u64 = 64;
 
 /// Cuts the points; `None` if there are too many, or if offsets exceed 63 bits.
 ///
-/// `sizes_of` has the bytes of an element of each stream. With `fine`, the tiles of a single bundle are bands of their own, so that
-/// threads may share its rows.
-pub(crate) fn cut(dims: &[PointDim], sizes_of: &[i64], cut: Cut, fine: bool) -> Option<Tiles> {
+/// `sizes_of` has the bytes of an element of each stream. The tiles of a bundle are several bands if there are at most `few` bundles,
+/// so that threads may share its rows, and so that a part of them fits the second-level cache.
+pub(crate) fn cut(dims: &[PointDim], sizes_of: &[i64], cut: Cut, few: u64) -> Option<Tiles> {
     let n_streams = sizes_of.len();
     if sizes(dims, cut).map(|(count, _)| count).sum::<u64>() > MOST_TILES {
         return None;
@@ -164,7 +164,8 @@ pub(crate) fn cut(dims: &[PointDim], sizes_of: &[i64], cut: Cut, fine: bool) -> 
                 found.push((shape, origin + begin, count));
             }
         }
-        let each = if fine && n_bundles == 1 { found.len().div_ceil(MOST_BANDS as usize) } else { found.len() };
+        let bands = if n_bundles <= few { MOST_BANDS / n_bundles.max(1) } else { 1 };
+        let each = found.len().div_ceil(bands.max(1) as usize);
         for found in found.chunks_mut(each.max(1)) {
             found.sort_by_key(|(shape, ..)| *shape);
             tiles.band(found, dims, sizes_of)?;
@@ -261,7 +262,7 @@ mod tests {
     #[test]
     fn a_tile_spans_short_rows() {
         let dims = [dim(7, 144, 112), dim(7, 16, 16)];
-        let tiles = cut(&dims, &[4, 4], Cut { rows: 2, most: 14 }, false).unwrap();
+        let tiles = cut(&dims, &[4, 4], Cut { rows: 2, most: 14 }, 0).unwrap();
         assert_eq!(tiles.shapes.len(), 2);
         assert_eq!(tiles.shapes[0].len(), 14);
         assert_eq!(tiles.shapes[0][7], [144, 112]);

@@ -37,6 +37,7 @@ impl Filters {
         if (packed.len() as u64) < self.elements() || !whole.inside(source.elements().len()) {
             return false;
         }
+        relayc_ir::threads::ready();
         let part = self.packing.part_len() as usize;
         let group = self.packing.group_len() as usize;
         let steps = self.packing.source_steps();
