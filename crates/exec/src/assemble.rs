@@ -252,7 +252,7 @@ impl Assembled {
     ) -> Option<(Launch, Reason)> {
         Some(match &step.work {
             Work::Fill(fill) => {
-                let why = format!("{} stretches that windows read beside the tensor", fill.stretches.len());
+                let why = format!("{} elements that windows read beside the tensor", fill.margins(1).n_elements());
                 (Launch::Fill, Reason::only(if fill.bits == 0 { "zeros" } else { "margins" }, why))
             }
             Work::Move(moved) => {

@@ -21,6 +21,7 @@ use relayc_codegen::region::Region;
 use relayc_ir::kernel::{Reason, View};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
+use relayc_runtime::margins::Margins;
 use relayc_runtime::split::Piece;
 use relayc_runtime::step;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -200,11 +201,15 @@ impl CompiledPlan {
         let code_of_step = self.borrowed[at].as_ref().unwrap_or(&self.code);
         match (launch, &step.work) {
             (Launch::Fill, Work::Fill(fill)) => {
-                let width = usize::from(self.plan.buffers[step.args[0]].dtype.bits.div_ceil(8));
-                for &(from, n) in &fill.stretches {
-                    // SAFETY: the plan's stretches lie in the buffer.
-                    unsafe { step::fill(args[0].add(from as usize * width), n as usize, width, fill.bits) };
-                }
+                let margins = fill.margins(self.plan.buffers[step.args[0]].dtype.bits.div_ceil(8).into());
+                let threads = if is_shared_fill(&margins) { pool.n_threads() } else { 1 };
+                let at = Shared(args[0].cast_const());
+                pool.run(threads, &|_, shares| {
+                    for share in shares {
+                        // SAFETY: the rows lie in the buffer, and are different in each share.
+                        unsafe { margins.fill(at.get().cast_mut(), part(margins.n_rows(), share, threads)) };
+                    }
+                });
             }
             (Launch::Move(MoveCall { offsets, steps, dims, together }), _) => {
                 let [from, to] = [0, 1].map(|side| args[side].wrapping_offset(offsets[side] as isize));
@@ -456,6 +461,14 @@ type NestFunction = unsafe extern "sysv64" fn(*const *mut u8, usize, usize);
 /// Whether a nest's work exceeds the cost of a parallel region.
 pub(super) fn is_shared(nest: &NestCode) -> bool {
     nest.n_items as f64 * nest.item_cost_ns > REGION_NS
+}
+
+/// Whether filling margins takes longer than a parallel region.
+pub(super) fn is_shared_fill(margins: &Margins) -> bool {
+    /// Nanoseconds of a row, and bytes that are written in one.
+    const ROW_NS: f64 = 5.0;
+    const BYTES: f64 = 16.0;
+    margins.n_rows() as f64 * ROW_NS + (margins.n_elements() * margins.width) as f64 / BYTES > REGION_NS
 }
 
 /// An address that all threads of a region may use.

@@ -8,7 +8,7 @@
 pub const MAGIC: u64 = u64::from_le_bytes(*b"relaycim");
 
 /// The version of this layout and of the meaning of step words.
-pub const VERSION: u64 = 7;
+pub const VERSION: u64 = 8;
 
 /// The version of the functions that an artifact exports.
 pub const ABI_VERSION: u32 = 2;

@@ -21,6 +21,7 @@ pub mod instance;
 pub mod integer;
 pub mod layout;
 pub mod lines;
+pub mod margins;
 pub mod number;
 pub mod operands;
 pub mod pack;

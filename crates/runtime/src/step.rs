@@ -5,6 +5,7 @@ use super::fault::Fault;
 use super::integer::index;
 use super::layout::{MAX_RANK, kind, outside, weights};
 use super::lines;
+use super::margins::Margins;
 use super::operands;
 use super::pack::Packing;
 use super::pool::Pool;
@@ -71,7 +72,7 @@ impl Scratch {
 #[allow(clippy::large_enum_variant, reason = "nothing is boxed here: there is no allocator, and steps are few")]
 pub(crate) enum Step<'a> {
     Nothing,
-    Fill { at: *mut u8, width: usize, bits: u64, stretches: &'a [i64] },
+    Fill { at: *mut u8, margins: Margins<'a>, alone: bool },
     Move { from: *mut u8, to: *mut u8, together: usize, dims: &'a [i64], steps: [&'a [i64]; 2] },
     Positions(Positions<'a>),
     Guard { at: *mut u8, code: u32, message: [u64; 2] },
@@ -175,7 +176,11 @@ impl<'a> Step<'a> {
         // One more than the number of a buffer, or 0 for none.
         let optional = |words: &mut Words| words.number().checked_sub(1).map_or(core::ptr::null_mut(), |number| buffers[number]);
         Some(match words.word() {
-            kind::FILL => Step::Fill { at: buffer(words), width: words.number(), bits: words.word(), stretches: words.list() },
+            kind::FILL => {
+                let (at, alone) = (buffer(words), words.word() != 0);
+                let (width, bits, piece) = (words.number(), words.word(), words.number());
+                Step::Fill { at, alone, margins: Margins { width, bits, piece, axes: words.list().as_chunks().0 } }
+            }
             kind::MOVE => {
                 let (from, to) = (buffer(words), buffer(words));
                 let from = from.wrapping_offset(words.signed() as isize);
@@ -238,11 +243,16 @@ impl<'a> Step<'a> {
     pub(crate) unsafe fn run(&self, means: &StepContext, pool: &Pool) -> Result<(), Fault> {
         match self {
             Step::Nothing => {}
-            Step::Fill { at, width, bits, stretches } => {
-                for stretch in stretches.chunks_exact(2) {
-                    // SAFETY: the stretches lie in the buffer.
-                    unsafe { fill(at.wrapping_offset(stretch[0] as isize), stretch[1] as usize, *width, *bits) };
-                }
+            Step::Fill { at, margins, alone } => {
+                let n_shares = if *alone { 1 } else { pool.n_threads() };
+                let call = Apart((*at, margins));
+                let share = |number| {
+                    let (at, margins) = call.get();
+                    // SAFETY: the rows lie in the buffer, and are different in each share.
+                    unsafe { margins.fill(*at, part(margins.n_rows(), number, n_shares)) };
+                };
+                // SAFETY: no step runs inside of another.
+                unsafe { pool.run(n_shares, &share) };
             }
             Step::Move { from, to, together, dims, steps } => {
                 // SAFETY: the places lie in the two buffers.
@@ -493,24 +503,6 @@ fn args<'a>(words: &mut Words, buffers: &[*mut u8], heap: &mut Heap) -> Option<A
     let args = heap.take(list.len(), core::ptr::null_mut())?;
     args.iter_mut().zip(list).for_each(|(arg, &buffer)| *arg = buffers[buffer as usize]);
     Some(args)
-}
-
-/// Sets `n` elements of `width` bytes to the low bits of `bits`.
-///
-/// # Safety
-/// The elements lie in one buffer, which nobody else uses meanwhile.
-pub unsafe fn fill(at: *mut u8, n: usize, width: usize, bits: u64) {
-    let place = |element: usize| at.wrapping_add(element * width);
-    // SAFETY: as the caller says.
-    unsafe {
-        match width {
-            _ if bits == 0 => core::ptr::write_bytes(at, 0, n * width),
-            1 => core::ptr::write_bytes(at, bits as u8, n),
-            2 => (0..n).for_each(|element| place(element).cast::<u16>().write_unaligned(bits as u16)),
-            4 => (0..n).for_each(|element| place(element).cast::<u32>().write_unaligned(bits as u32)),
-            _ => (0..n).for_each(|element| place(element).cast::<u64>().write_unaligned(bits)),
-        }
-    }
 }
 
 /// Moves elements, `together` bytes at a time; steps are in bytes.

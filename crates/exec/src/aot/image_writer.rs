@@ -428,9 +428,10 @@ impl ProgramWriter<'_> {
         let mut words = vec![];
         match (launch, &step.work) {
             (Launch::Fill, Work::Fill(fill)) => {
-                let width = u64::from(self.program.plan.buffers[step.args[0]].dtype.bits.div_ceil(8));
-                words.extend([kind::FILL, arg(0), width, fill.bits]);
-                list(&mut words, fill.stretches.iter().flat_map(|&(from, n)| [(from * width) as i64, n as i64]));
+                let width = self.program.plan.buffers[step.args[0]].dtype.bits.div_ceil(8);
+                let is_alone = !crate::program::is_shared_fill(&fill.margins(width.into()));
+                words.extend([kind::FILL, arg(0), u64::from(is_alone), width.into(), fill.bits, fill.piece]);
+                list(&mut words, fill.axes.iter().flatten().copied());
             }
             (Launch::Move(moved), _) => {
                 words.extend([kind::MOVE, arg(0), arg(1)]);

@@ -47,6 +47,7 @@ pub use relayc_ir::ExprId as CallId;
 use relayc_ir::kernel::{Contraction, Kernel, Routine, ScalarType, View};
 use relayc_ir::types::DType;
 pub use relayc_ops::lower::{IndexMode, Table};
+use relayc_runtime::margins::Margins;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -213,11 +214,22 @@ impl Work {
     }
 }
 
-/// Ranges of argument 0, each a first element and a length, and the bits of the value they are set to.
+/// The margins around the tensor in argument 0, and the bits of the value they are set to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fill {
     pub bits: u64,
-    pub(crate) stretches: Vec<(u64, u64)>,
+    /// For each axis up to the last one with margins: the extents of the margin before the tensor, of the tensor, and of the margin
+    /// after it.
+    pub(crate) axes: Vec<[i64; 3]>,
+    /// Number of elements of the axes behind these.
+    pub(crate) piece: u64,
+}
+
+impl Fill {
+    /// The margins of a tensor whose elements have so many bytes.
+    pub(crate) fn margins(&self, width: usize) -> Margins<'_> {
+        Margins { axes: &self.axes, piece: self.piece as usize, width, bits: self.bits }
+    }
 }
 
 /// Copies elements of argument 0 to argument 1: for both sides a first element, and a stride for each dimension.

@@ -84,9 +84,12 @@ impl Lowering<'_> {
             view = view.slice(axis, margin(axis).0 as i64, 1, dim);
         }
         if outer != tensor.shape {
-            let stretches = gaps(&outer, &tensor.shape, margins);
+            // Axes behind the last margin lie in one piece.
+            let last = (0..outer.len()).rev().find(|&axis| margin(axis) != (0, 0)).unwrap_or(0);
+            let axes = (0..=last).map(|axis| [margin(axis).0, tensor.shape[axis], margin(axis).1].map(|extent| extent as i64));
+            let piece = outer[last + 1..].iter().product();
             let step = Step {
-                work: Work::Fill(Fill { bits, stretches }),
+                work: Work::Fill(Fill { bits, axes: axes.collect(), piece }),
                 args: vec![buffer],
                 writes: vec![true],
                 origin: self.origin,
@@ -125,37 +128,4 @@ impl Lowering<'_> {
             }
         }
     }
-}
-
-/// The ranges of a padded buffer outside the tensor, with adjacent ones joined.
-fn gaps(outer: &[u64], inner: &[u64], margins: &[(u64, u64)]) -> Vec<(u64, u64)> {
-    let margin = |axis: usize| margins.get(axis).copied().unwrap_or((0, 0));
-    // Axes behind the last margin lie in one piece.
-    let last = (0..outer.len()).rev().find(|&axis| margin(axis) != (0, 0)).unwrap_or(0);
-    let piece: u64 = outer[last + 1..].iter().product();
-    let mut stretches: Vec<(u64, u64)> = vec![];
-    let mut add = |from: u64, n: u64| match stretches.last_mut() {
-        _ if n == 0 => {}
-        Some((start, length)) if *start + *length == from => *length += n,
-        _ => stretches.push((from, n)),
-    };
-    let rows: u64 = outer[..last].iter().product();
-    for row in 0..rows {
-        let mut rest = row;
-        let mut inside = true;
-        for axis in (0..last).rev() {
-            let at = rest % outer[axis];
-            rest /= outer[axis];
-            inside &= at >= margin(axis).0 && at < margin(axis).0 + inner[axis];
-        }
-        let start = row * outer[last] * piece;
-        if inside {
-            let (before, after) = margin(last);
-            add(start, before * piece);
-            add(start + (before + inner[last]) * piece, after * piece);
-        } else {
-            add(start, outer[last] * piece);
-        }
-    }
-    stretches
 }

@@ -163,8 +163,8 @@ fn work(work: &Work) -> Vec<String> {
     match work {
         Work::Kernel(kernel) => kernel_lines(kernel),
         Work::Move(moved) => vec![format!("move of {:?} elements of {} bytes", moved.dims, moved.width)],
-        Work::Fill(fill) if fill.bits == 0 => vec![format!("zero {} stretches", fill.stretches.len())],
-        Work::Fill(fill) => vec![format!("fill {} stretches with bits {:#x}", fill.stretches.len(), fill.bits)],
+        Work::Fill(fill) if fill.bits == 0 => vec![format!("zero {} elements", fill.margins(1).n_elements())],
+        Work::Fill(fill) => vec![format!("fill {} elements with bits {:#x}", fill.margins(1).n_elements(), fill.bits)],
         Work::Positions(positions) => vec![format!("positions below {:?}", positions.lengths)],
         Work::Guard(_) => vec!["fails where it holds".into()],
         Work::Fallback(call) => vec![format!("evaluation: {}", call.why.words())],

@@ -19,7 +19,7 @@ pub fn traffic(plan: &Plan, step: &Step) -> Traffic {
     let whole = || step.args.iter().map(|&id| plan.buffers[id].bytes()).sum();
     let width = |arg: usize| u64::from(plan.buffers[step.args[arg]].dtype.bits.div_ceil(8));
     match &step.work {
-        Work::Fill(fill) => Traffic { bytes: fill.stretches.iter().map(|(_, n)| n * width(0)).sum(), ops: 0 },
+        Work::Fill(fill) => Traffic { bytes: fill.margins(1).n_elements() as u64 * width(0), ops: 0 },
         Work::Move(moved) => Traffic { bytes: 2 * moved.dims.iter().product::<u64>() * moved.width as u64, ops: 0 },
         Work::Positions(_) | Work::Guard(_) | Work::Fallback(_) | Work::Routine(..) => Traffic { bytes: whole(), ops: 0 },
         Work::Kernel(kernel) => {
