@@ -195,6 +195,7 @@ impl<'a> Resolver<'a> {
         for (func, target, (name, global)) in bodies {
             self.mention(name, Meaning::Global(global));
             self.graph.next_function();
+            self.scopes.next_function();
             self.first_var = self.module.vars.next_id();
             self.begin_forward(ast.funcs[func].span);
             self.begin_func(func, target);

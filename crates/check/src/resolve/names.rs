@@ -14,7 +14,7 @@ const MAX_PARTS: usize = 8;
 impl<'a> Resolver<'a> {
     pub(super) fn local(&mut self, span: Span) {
         let name = self.ast.text(span);
-        match self.scopes.find(name) {
+        match self.scopes.find(name).or_else(|| self.scopes.undefined(name)) {
             Some(var) => {
                 self.mention(span, Meaning::Local(var));
                 self.push_new(span, ExprKind::Var(var));
@@ -28,7 +28,7 @@ impl<'a> Resolver<'a> {
                 self.diagnostics.push(report);
                 // One report for each name and function: later mentions find it declared.
                 let var = self.module.var(name.trim_start_matches('%'), Some(Ty::ERROR), span);
-                self.scopes.declare_free(name, var);
+                self.scopes.declare_undefined(name, var);
                 self.push_new(span, ExprKind::Error);
             }
         }

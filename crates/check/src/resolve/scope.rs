@@ -14,6 +14,8 @@ pub(super) struct Scopes<'a> {
     marks: Vec<usize>,
     /// `free_var` names: outside all scopes, looked up last.
     free: FxHashMap<&'a str, VarId>,
+    /// What the function mentions and nothing defines, so that it is reported once.
+    undefined: FxHashMap<&'a str, VarId>,
 }
 
 impl<'a> Scopes<'a> {
@@ -55,6 +57,20 @@ impl<'a> Scopes<'a> {
     /// Adds a free variable; the first declaration wins.
     pub(crate) fn declare_free(&mut self, name: &'a str, var: VarId) {
         self.free.entry(name).or_insert(var);
+    }
+
+    pub(crate) fn declare_undefined(&mut self, name: &'a str, var: VarId) {
+        self.undefined.insert(name, var);
+    }
+
+    /// Forgets what the last function mentioned.
+    pub(crate) fn next_function(&mut self) {
+        self.undefined.clear();
+    }
+
+    /// The variable that stands for an undefined one which was mentioned before.
+    pub(crate) fn undefined(&self, name: &str) -> Option<VarId> {
+        self.undefined.get(name).copied()
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<VarId> {
