@@ -181,7 +181,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     };
     if let Some(threads) = args.program.threads_wanted(console)? {
         // The pool is made once in a process, and this is the first use of it.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+        relayc_ir::threads::start(threads);
     }
     let until = if args.engine != Engine::Interp || args.passes.are_given() { Phase::Main } else { Phase::Infer };
     // Sizes that are set by their names are those of the whole program; axes are those of the inputs.

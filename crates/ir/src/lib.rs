@@ -14,6 +14,7 @@ pub mod object;
 pub mod print;
 pub mod sizes;
 pub mod tensor;
+pub mod threads;
 pub mod types;
 pub mod verify;
 mod visit;

@@ -99,6 +99,7 @@ impl Lines {
             });
         };
         let mut order: Vec<usize> = (0..length).cycle().take(data.len()).collect();
+        relayc_ir::threads::ready();
         order.par_chunks_mut(length.max(1)).enumerate().for_each(sort);
         Lines { length, inner, order }
     }

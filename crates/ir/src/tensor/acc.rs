@@ -107,6 +107,7 @@ macro_rules! real {
 
             fn each_part(elements: &mut [Self], length: usize, f: &(dyn Fn(usize, &mut [Self]) + Sync)) {
                 // No elements have no parts, of whatever length.
+                crate::threads::ready();
                 elements.par_chunks_mut(length.max(1)).enumerate().for_each(|(at, part)| f(at, part));
             }
 

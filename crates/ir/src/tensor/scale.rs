@@ -39,6 +39,7 @@ fn scale<T: Element>(array: &mut Array<T>, factors: &RowFactors) {
         return;
     }
     let rows = TASK.div_ceil(factors.row);
+    crate::threads::ready();
     elements.par_chunks_mut(rows * factors.row).enumerate().for_each(|(task, part)| {
         for (at, row) in part.chunks_mut(factors.row).enumerate() {
             let at = task * rows + at;
