@@ -137,6 +137,8 @@ fn sparse_dense_eval(cx: &EvalCx) -> EvalResult {
     let (n, columns) = (dense.shape()[0], dense.shape()[1]);
     let entries = entries(cx.tensor(2), cx.tensor(3), block(data), columns)?;
     let places: Vec<[usize; 3]> = entries.iter().map(|entry| [entry.row, entry.column, entry.at]).collect();
+    // Of no elements there may be any number of rows.
+    let n = if places.is_empty() { 0 } else { n };
     let width = cx.out_shape()[1];
     let sparse_lhs = SparseDenseAttrs::read(cx.attrs).sparse_lhs;
     let product = |i: usize, [row, column, at]: [usize; 3]| {
@@ -249,7 +251,9 @@ fn sparse_conv2d_eval(cx: &EvalCx) -> EvalResult {
     };
     let (from, to) = (strides(dense.shape()), strides(cx.out_shape()));
     let [height, width] = if nchw { [2, 3] } else { [1, 2] }.map(|axis: usize| dense.shape()[axis]);
-    let positions = (0..dense.shape()[0]).flat_map(|n| (0..height).flat_map(move |y| (0..width).map(move |x| [n, y, x])));
+    // Of no elements there may be any number of images.
+    let n = if entries.is_empty() || dense.is_empty() { 0 } else { dense.shape()[0] };
+    let positions = (0..n).flat_map(|n| (0..height).flat_map(move |y| (0..width).map(move |x| [n, y, x])));
     let product = |[n, y, x]: [usize; 3], entry: &Entry| {
         let (channel, place) = match nchw {
             true => (entry.column / (k * k), entry.column % (k * k)),
