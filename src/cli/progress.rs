@@ -27,7 +27,7 @@ pub(crate) fn spin<T>(console: &Console, what: &'static str, work: impl FnOnce()
     }
     let (done, wait) = channel::<()>();
     std::thread::scope(|scope| {
-        scope.spawn(move || {
+        let show = move || {
             if wait.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
@@ -37,7 +37,9 @@ pub(crate) fn spin<T>(console: &Console, what: &'static str, work: impl FnOnce()
             // The sender goes when the work is done, whether it returned or panicked.
             let _ = wait.recv();
             stop();
-        });
+        };
+        // Where the system has no thread left, nothing is shown.
+        let _ = std::thread::Builder::new().spawn_scoped(scope, show);
         let result = work();
         drop(done);
         result

@@ -26,7 +26,8 @@ pub(crate) fn open(path: &Path) -> std::io::Result<File> {
     let Some(tell) = TELL.get().filter(|_| is_pipe) else { return File::open(path) };
     let (opened, waits) = channel::<()>();
     let to_tell = path.to_owned();
-    std::thread::spawn(move || {
+    // Where the system has no thread left, nothing is told.
+    let _ = std::thread::Builder::new().spawn(move || {
         if waits.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
             tell(&to_tell);
         }
