@@ -10,18 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub struct Limit {
     pub name: &'static str,
-    /// What it bounds, in words; the unit of its value is in them.
-    pub about: &'static str,
-    /// The value without `--limit`.
-    pub default: u64,
     /// The largest value that it may be set to.
-    pub most: u64,
+    most: u64,
     value: AtomicU64,
 }
 
 impl Limit {
-    const fn new(name: &'static str, about: &'static str, default: u64, most: u64) -> Limit {
-        Limit { name, about, default, most, value: AtomicU64::new(default) }
+    const fn new(name: &'static str, default: u64, most: u64) -> Limit {
+        Limit { name, most, value: AtomicU64::new(default) }
     }
 
     pub fn get(&self) -> u64 {
@@ -51,26 +47,38 @@ impl Limit {
 /// Places in texts are 32 bits wide.
 const MOST_BYTES: u64 = 1 << 31;
 
-pub static SOURCE_BYTES: Limit = Limit::new("source-bytes", "bytes of a text", 64 << 20, MOST_BYTES);
-pub static TOKENS: Limit = Limit::new("tokens", "tokens of a text", 32 << 20, MOST_BYTES);
-pub static NESTING: Limit = Limit::new("nesting", "brackets inside each other", 4096, 1 << 24);
-pub static NAME_BYTES: Limit = Limit::new("name-bytes", "bytes of a name", 64 << 10, MOST_BYTES);
-pub static STRING_BYTES: Limit = Limit::new("string-bytes", "bytes of a string", 16 << 20, MOST_BYTES);
-pub static DEFINITIONS: Limit = Limit::new("definitions", "functions and types of a program", 64 << 10, 1 << 24);
-pub static DIAGNOSTICS: Limit = Limit::new("diagnostics", "messages of a command; the rest is counted", 100, 1 << 20);
-pub static INFERENCE_STEPS: Limit =
-    Limit::new("inference-steps", "steps of type inference, beside 64 for each expression", 1_000_000, 1 << 40);
-pub static TYPES: Limit = Limit::new("types", "types that inference makes, beside 16 for each expression", 1_000_000, 1 << 30);
-pub static TYPE_PARTS: Limit =
-    Limit::new("type-parts", "parts of types that inference visits, beside 64 for each expression", 64_000_000, 1 << 40);
-pub static MATCH_STEPS: Limit =
-    Limit::new("match-steps", "steps of the check that a match covers every case", 4_000_000, 1 << 40);
-pub static FOLDED_BYTES: Limit = Limit::new("folded-bytes", "bytes of the constants that passes fold", 256 << 20, 1 << 40);
-pub static CALLS: Limit = Limit::new("calls", "calls of a run", 10_000_000, 1 << 40);
-pub static CALL_DEPTH: Limit = Limit::new("call-depth", "calls of a run inside each other", 100_000, 1 << 30);
-pub static DATA_BYTES: Limit =
-    Limit::new("data-bytes", "bytes of a file of weights, of an array or of an image", 32 << 30, 1 << 40);
-pub static MODEL_BYTES: Limit = Limit::new("model-bytes", "bytes of a model of another format", 2 << 30, 1 << 40);
+/// Bytes of a text.
+pub static SOURCE_BYTES: Limit = Limit::new("source-bytes", 64 << 20, MOST_BYTES);
+/// Tokens of a text.
+pub static TOKENS: Limit = Limit::new("tokens", 32 << 20, MOST_BYTES);
+/// Brackets inside each other.
+pub static NESTING: Limit = Limit::new("nesting", 4096, 1 << 24);
+/// Bytes of a name.
+pub static NAME_BYTES: Limit = Limit::new("name-bytes", 64 << 10, MOST_BYTES);
+/// Bytes of a string.
+pub static STRING_BYTES: Limit = Limit::new("string-bytes", 16 << 20, MOST_BYTES);
+/// Functions and types of a program.
+pub static DEFINITIONS: Limit = Limit::new("definitions", 64 << 10, 1 << 24);
+/// Messages of a command; the rest is counted.
+pub static DIAGNOSTICS: Limit = Limit::new("diagnostics", 100, 1 << 20);
+/// Steps of type inference, beside 64 for each expression.
+pub static INFERENCE_STEPS: Limit = Limit::new("inference-steps", 1_000_000, 1 << 40);
+/// Types that inference makes, beside 16 for each expression.
+pub static TYPES: Limit = Limit::new("types", 1_000_000, 1 << 30);
+/// Parts of types that inference visits, beside 64 for each expression.
+pub static TYPE_PARTS: Limit = Limit::new("type-parts", 64_000_000, 1 << 40);
+/// Steps of the check that a match covers every case.
+pub static MATCH_STEPS: Limit = Limit::new("match-steps", 4_000_000, 1 << 40);
+/// Bytes of the constants that passes fold.
+pub static FOLDED_BYTES: Limit = Limit::new("folded-bytes", 256 << 20, 1 << 40);
+/// Calls of a run.
+pub static CALLS: Limit = Limit::new("calls", 10_000_000, 1 << 40);
+/// Calls of a run inside each other.
+pub static CALL_DEPTH: Limit = Limit::new("call-depth", 100_000, 1 << 30);
+/// Bytes of a file of weights, of an array or of an image.
+pub static DATA_BYTES: Limit = Limit::new("data-bytes", 32 << 30, 1 << 40);
+/// Bytes of a model of another format.
+pub static MODEL_BYTES: Limit = Limit::new("model-bytes", 2 << 30, 1 << 40);
 
 /// All of them, in the order of the book.
 pub static ALL: [&Limit; 16] = [
