@@ -8,6 +8,7 @@
 
 #![allow(clippy::indexing_slicing, reason = "nothing here reads bytes: a module's and a graph's indices are their own")]
 
+mod bias;
 mod errors;
 pub mod import;
 pub mod proto;

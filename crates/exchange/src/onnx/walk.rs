@@ -9,9 +9,9 @@
 mod blocks;
 mod placed;
 
-use super::Export;
 use super::errors::{self, Refused};
 use super::import::names::is_name_of;
+use super::{Export, bias};
 use blocks::{Part, PartDone};
 use placed::Placed;
 use relayc_base::Span;
@@ -147,6 +147,7 @@ pub(crate) fn walk(mut export: Export) -> Result<Finished, Diagnostic> {
     let Walk { mut graph, inputs, .. } = walk;
     let outputs = named_outputs(&mut graph, outputs);
     remove_dead(&mut graph.nodes, &mut outputs.iter().copied().collect());
+    bias::join(&mut graph, &outputs);
     Ok(Finished { graph, inputs, outputs })
 }
 
