@@ -436,6 +436,15 @@ fn words(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
+/// The text of a usage error. clap removes the sign that begins its own colours from what was given, but no other one that could
+/// control a terminal.
+fn usage_error(error: &clap::Error) -> String {
+    let styled = error.render();
+    let is_coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let text = if is_coloured { styled.ansi().to_string() } else { styled.to_string() };
+    text.split('\x1b').map(escape_control).collect::<Vec<_>>().join("\x1b")
+}
+
 /// Runs the command line.
 pub(crate) fn main() -> ExitCode {
     sys::own_process();
@@ -443,8 +452,7 @@ pub(crate) fn main() -> ExitCode {
     let args = match parsed {
         Ok(args) => args,
         Err(error) if error.use_stderr() => {
-            // A failed write to standard error cannot be reported.
-            let _ = error.print();
+            words(&usage_error(&error));
             return ExitCode::from(exit::USAGE);
         }
         // Help and version go to standard output.
