@@ -103,7 +103,7 @@ impl Passes {
 pub(crate) enum AccuracyName {
     /// Within 1e-4 of an output's largest magnitude on a whole network.
     Fast,
-    /// Sums in their written order.
+    /// Within the rounding errors of the sums as written, each in a few parts.
     Strict,
 }
 
