@@ -170,6 +170,11 @@ impl Lower<'_> {
             self.captures(at);
         }
         self.emit(first_scope);
+        // A node of another function may be one of these, too (language 2.3).
+        for expr in order {
+            self.scope_of[expr.index()] = None;
+            self.scope_inside.remove(&expr);
+        }
         code
     }
 
