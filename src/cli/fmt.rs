@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Write nothing; show the changes as a unified diff.
     #[arg(long)]
     diff: bool,
-    /// Rewrite text of older TVMs to today's: headers, references, bare numbers, names with dots.
+    /// Rewrite text of older TVMs to today's: headers, references, bare numbers, names with dots, calls of changed operators.
     #[arg(long)]
     upgrade: bool,
 }

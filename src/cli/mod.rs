@@ -107,7 +107,8 @@ fn parse_limit(text: &str) -> Result<(&'static Limit, u64), String> {
 /// How a program's text is read; a flag of every subcommand that reads one.
 #[derive(clap::Args)]
 pub(crate) struct Reading {
-    /// Read the text as its TVM before 0.9 meant it: a bare number has the type in the comment after it.
+    /// Read the text as its older TVM meant it: a bare number has the type in the comment after it, calls of changed operators are
+    /// today's.
     #[arg(long)]
     compat: bool,
 }

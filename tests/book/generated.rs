@@ -1,4 +1,4 @@
-//! Generates the pages that relayc writes about itself: commands, operators, diagnostics.
+//! Generates the pages that relayc writes about itself: commands, operators, diagnostics, calls of older versions.
 //!
 //! They are in `docs/src/generated/`, outside the repository, because the code declares their content once.
 
@@ -31,7 +31,24 @@ pub(crate) fn pages(relayc: &Path) -> BTreeMap<String, String> {
     let mut pages = BTreeMap::from([("generated/commands.md".to_owned(), relayc.commands())]);
     relayc.operators(&mut pages);
     pages.insert("generated/diagnostics.md".to_owned(), relayc.diagnostics());
+    pages.insert("generated/old-calls.md".to_owned(), old_calls());
     pages
+}
+
+/// The page of calls that older TVMs printed otherwise.
+fn old_calls() -> String {
+    let mut page =
+        "# Calls of older versions\n\nThis page is generated from the list that `relayc fmt --upgrade` rewrites by; each row \
+                    is an example. *If certainly old* marks calls that are right today and mean something else \
+                    ([The Relay text language 9.4](../reference/language.md#94-operators-that-have-changed)).\n\n\
+                    | up to TVM | then | today |\n|---|---|---|\n"
+            .to_owned();
+    for call in relayc_syntax::old_calls::list() {
+        let certainly = if call.is_ambiguous { ", if certainly old" } else { "" };
+        let today = call.advice.map_or_else(|| format!("`{}`", call.today), |advice| format!("none: {advice}"));
+        let _ = writeln!(page, "| 0.{}{certainly} | `{}` | {today} |", call.until, call.old);
+    }
+    page
 }
 
 struct Relayc<'a>(&'a Path);

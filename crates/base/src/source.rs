@@ -95,6 +95,13 @@ impl Sources {
         self.files.push(SourceFile::new(name, text))
     }
 
+    /// Gives a file another text.
+    pub fn replace(&mut self, id: FileId, text: impl Into<Arc<str>>) {
+        if let Some(name) = self.file(id).map(|file| file.name.clone()) {
+            self.files[id] = SourceFile::new(name, text);
+        }
+    }
+
     /// The id the next text will have.
     pub fn next_id(&self) -> FileId {
         self.files.next_id()

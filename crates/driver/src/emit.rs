@@ -34,6 +34,7 @@ pub fn reading(path: &Path, dialect: Dialect, stage: Reading) -> (String, Vec<Di
         }
         Reading::Ast => {
             let (ast, diagnostics) = syntax::parse_as(file, text, dialect);
+            sources.replace(file, ast.source.clone());
             (tree(&ast, &sources), diagnostics)
         }
     };

@@ -170,6 +170,10 @@ fn check(sources: Sources, file: FileId, until: Phase, how: &ReadOptions, timing
     let mut program = Program { sources, module: Module::new(), diagnostics: vec![], timings, packed: bind::Packed::default() };
     let (ast, diagnostics) = program.timings.time("parse", || syntax::parse_as(file, text, how.dialect));
     program.diagnostics = diagnostics;
+    if how.dialect == Dialect::Old {
+        // Old calls were rewritten: messages show the text that was read.
+        program.sources.replace(file, ast.source.clone());
+    }
     if until > Phase::Parse {
         let (module, found) = program.timings.time("resolve", || resolve::resolve(&ast, ops::table()));
         program.module = module;

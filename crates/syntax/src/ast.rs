@@ -90,6 +90,8 @@ pub struct Ast {
     pub metadata: Option<Span>,
     /// Forms of older TVMs that the text uses, in text order; the tree has today's forms.
     pub(crate) old_forms: Vec<OldForm>,
+    /// The last version of TVM that may have printed the text, as far as its syntax tells: 7 for 0.7.
+    pub(crate) age: u8,
     /// Numbers of older texts in today's spelling, by their start.
     pub typed_numbers: rustc_hash::FxHashMap<u32, Box<str>>,
     /// Strings and lists among the arguments of calls, each with the `Error` node in its place.
@@ -418,6 +420,7 @@ impl Ast {
             root: Root::Error,
             version: None,
             old_forms: vec![],
+            age: crate::version::TODAY,
             typed_numbers: Default::default(),
             stray_values: Default::default(),
             metadata: None,

@@ -25,7 +25,8 @@ pub enum Dialect {
     /// As TVM v0.14.0 reads it, unless the text begins with `v0.0.4`.
     #[default]
     Today,
-    /// As the TVM that printed it meant it: type comments give the types of bare numbers.
+    /// As the TVM that printed it meant it: type comments give the types of bare numbers, and calls of operators that have changed
+    /// are what they are today.
     Old,
 }
 
@@ -37,6 +38,12 @@ pub(crate) struct OldForm {
     pub(crate) replacement: String,
     /// The whole construct in today's form, for a message.
     pub(crate) today: &'static str,
+}
+
+/// The last version of TVM that may have printed a text with old forms and this header: 7 for 0.7.
+pub(super) fn age(header: Option<&str>) -> u8 {
+    // The last forms to go were int64 constants without a suffix.
+    if header == Some(OLD_VERSION) { 6 } else { 8 }
 }
 
 /// Limit of tokens in an operand of `^` and `:=`; rewriting longer ones in each round would be quadratic.

@@ -17,6 +17,7 @@ mod foreign_operators;
 mod hints;
 pub mod lexer;
 pub mod literal;
+pub mod old_calls;
 mod parse;
 mod python;
 mod recover;

@@ -10,11 +10,13 @@ use super::build::Builder;
 use super::dialect::{self, Dialect};
 use super::failure::Failure;
 use super::lexer::{self, Lexed};
+use super::old_calls::OldCalls;
 use super::recover::{Patch, Patched, Recovery};
 use super::token::{Tok, TokSet, Token};
+use super::version::TODAY;
 use super::{errors, unexpected};
 use lalrpop_util::ParseError;
-use relayc_base::diag::{self, Diagnostic, codes};
+use relayc_base::diag::{self, Diagnostic, Edit, codes, fix};
 use relayc_base::limits::{DEFINITIONS, SOURCE_BYTES};
 use relayc_base::text::count;
 use relayc_base::{FileId, Span};
@@ -39,7 +41,23 @@ pub fn parse(file: FileId, source: Arc<str>) -> (Ast, Vec<Diagnostic>) {
     parse_as(file, source, Dialect::Today)
 }
 
+/// As [`parse`]. The tree of an old text may have another source: there its calls are written as today.
 pub fn parse_as(file: FileId, source: Arc<str>, dialect: Dialect) -> (Ast, Vec<Diagnostic>) {
+    let (ast, diagnostics) = parse_as_written(file, source, dialect);
+    if dialect == Dialect::Today {
+        return (ast, diagnostics);
+    }
+    let edits: Vec<Edit> = OldCalls::new(&ast).all().into_iter().flat_map(|call| call.edits).collect();
+    let Some(text) = fix::apply(&ast.source, file, &edits).filter(|text| **text != *ast.source) else {
+        return (ast, diagnostics);
+    };
+    let (mut ast, diagnostics) = parse_as_written(file, text.into(), dialect);
+    ast.age = TODAY;
+    (ast, diagnostics)
+}
+
+/// As [`parse_as`], with all calls as they are written.
+pub(crate) fn parse_as_written(file: FileId, source: Arc<str>, dialect: Dialect) -> (Ast, Vec<Diagnostic>) {
     let lexed = lexer::lex(file, &source);
     let (ast, diagnostics, _) = read(file, source, dialect, lexed, None);
     (ast, diagnostics)
@@ -132,6 +150,7 @@ fn read(
     // `%x ^ %y` is no reference of TVM 0.6.
     let is_xor = |form: Span| problems.shown.iter().any(|problem| problem.code == codes::E0105 && problem.span() == form);
     if let Some(first) = old_forms.first().filter(|first| !is_xor(first.span)) {
+        ast.age = dialect::age(version.map(|version| ast.text(version)));
         problems.shown.push(errors::old_forms(first.span, first.today, old_forms.len()));
     }
     ast.old_forms = old_forms;

@@ -125,6 +125,7 @@ codes! {
     E0403 "an attribute of the wrong kind";
     E0404 "an attribute value that breaks a rule";
     E0405 "attributes where none are possible";
+    E0406 "a call that only an older TVM wrote";
 
     E0501 "an index out of range";
     E0502 "an integer division by zero";

@@ -6,6 +6,7 @@ use relayc_base::text::{count, join_words, nearest};
 use relayc_ir::attrs::{AttrSchema, AttrValue, Field, Kind};
 use relayc_ir::verify::{self, Violation};
 use relayc_ir::{Module, Root};
+use relayc_syntax::old_calls::OldCall;
 
 /// `what` with its verb: `references are`.
 pub(super) fn duplicate(what: &str, name: &str, span: Span, first: Span) -> Diagnostic {
@@ -371,6 +372,31 @@ pub(super) fn duplicate_attr(key: &str, span: Span, first: Span) -> Diagnostic {
     Diagnostic::new(codes::W0004, format!("the attribute `{key}` is written twice"))
         .at(span, "this one counts")
         .also(first, "this one is ignored")
+}
+
+/// A call as an older TVM printed it. What it means hangs on the rest of the text if the edits are for all of it only.
+pub(super) fn old_call(name: &str, old: &OldCall) -> Diagnostic {
+    let OldCall { until, today, .. } = old;
+    let since = until + 1;
+    let report = Diagnostic::new(codes::E0406, format!("`{name}` as TVM 0.{until} wrote it"))
+        .at(old.callee, format!("not written so since TVM 0.{since}"));
+    if let Some(advice) = old.advice {
+        return report.note("no operator of today's does the same").help(advice);
+    }
+    let report = report.note(format!("`{}` is `{today}` today", old.old));
+    if old.edits.is_empty() {
+        return report.help("write it so yourself: the text lacks something that it needs");
+    }
+    if old.only_whole_text {
+        return report.help("`relayc fmt --upgrade` writes it as today's, `--compat` reads it");
+    }
+    report.fix_all("write it as today's", old.edits.clone()).certain()
+}
+
+/// The report of missing attributes that an older TVM left out.
+pub(super) fn left_out_once(mut report: Diagnostic, old: &OldCall) -> Diagnostic {
+    report.helps.clear();
+    report.fix_all(format!("write them as TVM 0.{} meant the call, which left them out", old.until), old.edits.clone()).certain()
 }
 
 /// `op` is where the operator's name stands, `end` where attributes can be written, after `separator`; `None` is no value of

@@ -21,7 +21,7 @@ pub use attrs::attr_value;
 pub(crate) use attrs::is_plain;
 pub use mention::{Meaning, Mention};
 use relayc_base::Span;
-use relayc_base::diag::Diagnostic;
+use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::SpellingSearch;
 use relayc_ir::attrs::{Arg, OpTable};
 use relayc_ir::tensor::Tensor;
@@ -29,6 +29,7 @@ use relayc_ir::types::Ty;
 use relayc_ir::{self as ir, ExprKind, FuncId, Global, Module, Operand, Root, VarId};
 use relayc_syntax::ast::{self, Ast};
 use relayc_syntax::literal;
+use relayc_syntax::old_calls::OldCalls;
 use rustc_hash::{FxHashMap, FxHashSet};
 use scope::{GraphTable, Scopes};
 
@@ -73,10 +74,13 @@ fn run(ast: &Ast, ops: &dyn OpTable, mentions: Option<Vec<Mention>>) -> (Module,
         near: SpellingSearch::default(),
         size_names: std::cell::OnceCell::new(),
         known_attrs: FxHashMap::default(),
+        old_calls: OldCalls::new(ast),
+        has_old_calls: false,
         mentions,
     };
     resolver.read_metadata();
     resolver.run();
+    resolver.report_hidden_old_calls();
     resolver.count_dangling();
     resolver.join_renamed();
     let Resolver { module, mut diagnostics, mentions, .. } = resolver;
@@ -152,6 +156,8 @@ struct Resolver<'a> {
     /// The names of the sizes in types, once an attribute or the metadata section asks for them.
     size_names: std::cell::OnceCell<Vec<&'a str>>,
     known_attrs: attrs::KnownAttrs<'a>,
+    old_calls: OldCalls<'a>,
+    has_old_calls: bool,
     /// What each name means, where somebody asks for it.
     mentions: Option<Vec<Mention>>,
 }
@@ -446,18 +452,55 @@ impl<'a> Resolver<'a> {
         let (written, object) = self.split_args(args);
         let args = self.pop_n(written.len());
         let callee = self.pop();
-        if let ExprKind::Op(op) = self.module.exprs[callee.expr].kind
-            && self.misplaced(op, callee.span, written, attrs)
-        {
-            return self.push_new(span, ExprKind::Error);
-        }
-        let attrs = match self.module.exprs[callee.expr].kind {
+        let n_reports = self.diagnostics.len();
+        let kind = self.module.exprs[callee.expr].kind;
+        let is_misplaced = matches!(kind, ExprKind::Op(op) if self.misplaced(op, callee.span, written, attrs));
+        let attrs = match kind {
+            _ if is_misplaced => None,
             ExprKind::Error => None,
             // Without its attributes the call has no type; what is wrong has been said. Its arguments are still counted.
             ExprKind::Op(op) => self.call_attrs(op, callee.span, attrs, object, span).unwrap_or_default(),
             _ => self.keyed_attrs(attrs, object),
         };
+        let is_wrong = match kind {
+            ExprKind::Error => true,
+            ExprKind::Op(op) => {
+                let n_params = self.ops.args(op).map(<[Arg]>::len);
+                is_misplaced || self.diagnostics.len() > n_reports || n_params.is_some_and(|n| n != written.len())
+            }
+            _ => false,
+        };
+        if (is_wrong || self.old_calls.is_old_text())
+            && let Some(old) = self.old_calls.of(expr)
+        {
+            let said = self.diagnostics.drain(n_reports.min(self.diagnostics.len())..).next();
+            let missing = said.filter(|report| old.only_lacks && report.code == codes::E0402);
+            // Who forgets an attribute does not write old text.
+            self.has_old_calls |= missing.is_none();
+            self.diagnostics.push(match missing {
+                Some(report) => errors::left_out_once(report, &old),
+                None => errors::old_call(self.ast.text(old.callee), &old),
+            });
+            return self.push_new(span, ExprKind::Error);
+        }
+        if is_misplaced {
+            return self.push_new(span, ExprKind::Error);
+        }
         self.push_new(span, ExprKind::Call { callee: callee.expr, args, attrs });
+    }
+
+    /// Reports calls that look right, in a text that is old because others do not.
+    fn report_hidden_old_calls(&mut self) {
+        if !self.has_old_calls {
+            return;
+        }
+        let is_reported = |report: &Diagnostic| report.code == codes::E0406;
+        let reported: FxHashSet<u32> = self.diagnostics.iter().filter(|d| is_reported(d)).map(|d| d.span().start).collect();
+        for old in OldCalls::new(self.ast).all() {
+            if !old.only_lacks && !reported.contains(&old.callee.start) {
+                self.diagnostics.push(errors::old_call(self.ast.text(old.callee), &old));
+            }
+        }
     }
 
     /// The arguments of a call, and the metadata reference after them that replaces all attributes, if there is one.

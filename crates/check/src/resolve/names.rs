@@ -6,7 +6,7 @@ use relayc_base::diag::{Diagnostic, Edit};
 use relayc_base::{Idx, Span};
 use relayc_ir::ExprKind;
 use relayc_ir::types::Ty;
-use relayc_syntax::literal;
+use relayc_syntax::{literal, old_calls};
 
 /// The most dots of a name that are looked at.
 const MAX_PARTS: usize = 8;
@@ -167,6 +167,10 @@ impl<'a> Resolver<'a> {
         if let Some(op) = self.ops.find(&name) {
             self.mention(span, Meaning::Operator(op));
             return self.push_new(span, ExprKind::Op(op));
+        }
+        // What such a call is today depends on its arguments.
+        if is_callee && old_calls::is_gone(self.ast.text(span)) {
+            return self.push_new(span, ExprKind::Error);
         }
         let diagnostic = match self.ctors.get(&*name) {
             Some(&ctor) => errors::unknown_ctor(&name, span, None, Some(self.module.ctors[ctor].span)),

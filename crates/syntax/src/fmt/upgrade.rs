@@ -2,18 +2,20 @@
 //!
 //! `syntax::dialect` knows which forms are old and their replacements: it finds them when it reads a text as an older one. This
 //! module adds two things: the header of a module without one, and names without dots, since TVM prints dotted names and cannot
-//! read them.
+//! read them. Then `syntax::old_calls` rewrites calls of operators that have changed.
 //!
-//! Promises: the result, read as today's text, has the tree that the original has when read as older text, with the same
-//! comments.
+//! Promises: before calls are rewritten, the text, read as today's, has the tree that the original has when read as older text.
+//! The result has the same comments, and no old form.
 
 use super::verify::{FORMATTED, Text, same_comments, same_shape};
 use super::{errors, errors_of, is_covered};
 use crate::ast::{Ast, Root};
 use crate::lexer;
+use crate::old_calls::OldCalls;
+use crate::parse::parse_as_written;
 use crate::token::{Tok, Token};
 use crate::version::VERSION;
-use crate::{Dialect, parse, parse_as};
+use crate::{Dialect, parse};
 use relayc_base::diag::{Diagnostic, Edit, fix};
 use relayc_base::{FileId, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -25,7 +27,7 @@ pub(crate) fn todays(file: FileId, source: &str) -> Result<String, Vec<Diagnosti
         // Comments have no dialect.
         return Ok(source.to_owned());
     }
-    let (ast, diagnostics) = parse_as(file, source.into(), Dialect::Old);
+    let (ast, diagnostics) = parse_as_written(file, source.into(), Dialect::Old);
     errors_of(diagnostics)?;
     is_covered(file, source, &lexed)?;
     let mut edits = vec![];
@@ -41,7 +43,27 @@ pub(crate) fn todays(file: FileId, source: &str) -> Result<String, Vec<Diagnosti
     errors_of(diagnostics).map_err(|_| bug())?;
     let (old, new) = (Text { lexed: &lexed, ast: &ast }, Text { lexed: &again, ast: &new_ast });
     let same = new_ast.old_forms.is_empty() && same_shape(&ast, &new_ast) && same_comments(&old, &new).is_none();
-    if same { Ok(text) } else { Err(bug()) }
+    if !same {
+        return Err(bug());
+    }
+    match old_calls(&new_ast, ast.age) {
+        edits if edits.is_empty() => Ok(text),
+        edits => with_todays_calls(&new, &edits).ok_or_else(bug),
+    }
+}
+
+/// The edits that rewrite the old calls of a text that TVM 0.`age` or one before it printed.
+fn old_calls(ast: &Ast, age: u8) -> Vec<Edit> {
+    OldCalls::of_age(ast, age).all().into_iter().flat_map(|call| call.edits).collect()
+}
+
+/// The text with these edits of its calls; `None` if that is no text of today's with the same comments.
+fn with_todays_calls(old: &Text, edits: &[Edit]) -> Option<String> {
+    let text = fix::apply(&old.ast.source, FORMATTED, edits)?;
+    let lexed = lexer::lex(FORMATTED, &text);
+    let (ast, diagnostics) = parse(FORMATTED, text.as_str().into());
+    let is_whole = errors_of(diagnostics).is_ok() && same_comments(old, &Text { lexed: &lexed, ast: &ast }).is_none();
+    (is_whole && ast.old_forms.is_empty() && old_calls(&ast, ast.age).is_empty()).then_some(text)
 }
 
 /// `%conv.w` becomes `%conv_w`, or `%conv_w_1` if another variable has that name.
