@@ -134,8 +134,10 @@ impl Encodings {
         }
         for Encoding { apply, params, clauses, ty, .. } in self.all {
             let scrutinee = typed(module, Span::NONE, ExprKind::Var(params[0]), ty);
+            // Where no function is a value of the type, nothing is ever matched.
+            let total = !clauses.is_empty();
             let clauses = module.clauses(&clauses);
-            let body = module.expr(Span::NONE, ExprKind::Match { scrutinee, clauses, total: true });
+            let body = module.expr(Span::NONE, ExprKind::Match { scrutinee, clauses, total });
             let func = module.globals[apply].func;
             module.funcs[func].body = body;
         }
