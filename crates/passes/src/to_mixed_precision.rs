@@ -339,7 +339,8 @@ impl<'a> Mixed<'a> {
             match module.types.data(ty) {
                 TyData::Tensor { dtype, .. } => dtypes.push(*dtype),
                 TyData::Tuple(fields) => left.extend(fields.iter().rev()),
-                _ => return expr,
+                // What constructors and functions get keeps its type.
+                _ => {}
             }
         }
         let mut dtypes = dtypes.into_iter();
