@@ -242,11 +242,12 @@ impl Shape {
             () if self.blocks => lanes * self.vectors as u64,
             () => self.lane_extent,
         };
-        let per_point = (n.reduced_points().max(1) * side).max(1);
+        let per_point = n.reduced_points().max(1).saturating_mul(side).max(1);
         let length = n.stages.iter().map(|stage| stage.body.instrs.len() as u64).sum::<u64>();
         // A few hundred elements of a long body are worth an item.
         let least = if length > LONG { CHUNK_INSTRS / length } else { CHUNK };
-        let elements = (items * extent * per_point / ENOUGH_ITEMS).clamp(least.min(CHUNK), CHUNK);
+        let elements = items.saturating_mul(extent).saturating_mul(per_point) / ENOUGH_ITEMS;
+        let elements = elements.clamp(least.min(CHUNK), CHUNK);
         let chunk = (elements / per_point).max(1).next_multiple_of(tile);
         if extent > chunk {
             let chunks = extent.div_ceil(chunk);
