@@ -4,8 +4,8 @@
 //! The rows are integer wrap-around, division by zero, shifts, conversions, NaN, empty reductions, indices out of range, and
 //! more. Expected results are computed here independently of the operators' evaluation.
 
-use crate::grid;
-use crate::grid::{FLOATS, INTS, float_grid, floats, int_grid, ints, limits, same_bits, wrap};
+use crate::support::grid;
+use crate::support::grid::{FLOATS, INTS, float_grid, floats, int_grid, ints, limits, same_bits, wrap};
 use relayc_driver::bind::Bound;
 use relayc_driver::run::{Limits, entry, interpret};
 use relayc_driver::{Phase, check_text};

@@ -4,7 +4,7 @@
 //! Results are compared with the interpreter, which `tests/suite/corners.rs` checks against the table.
 
 use crate::compare::{Near, Reference, Verdict, held, isas, reference};
-use crate::grid::{FLOATS, float_grid, floats, int_grid, ints};
+use crate::support::grid::{ATTRS, FLOATS, corners, ints};
 use rayon::prelude::*;
 use relayc_driver::bind::Bound;
 use relayc_driver::optimise::UNTIL;
@@ -18,50 +18,13 @@ use relayc_ir::types::DType;
 use relayc_ops::lower::Lower;
 use relayc_ops::{OpDef, table};
 
-/// What operators need beside their operands, by name: attributes that several values are worth trying of.
-const ATTRS: &[(&str, &[&str])] = &[
-    (
-        "cast",
-        &[
-            "dtype=\"float32\"",
-            "dtype=\"float16\"",
-            "dtype=\"bfloat16\"",
-            "dtype=\"float64\"",
-            "dtype=\"int8\"",
-            "dtype=\"int16\"",
-            "dtype=\"int32\"",
-            "dtype=\"int64\"",
-            "dtype=\"uint8\"",
-            "dtype=\"uint16\"",
-            "dtype=\"uint32\"",
-            "dtype=\"uint64\"",
-            "dtype=\"bool\"",
-        ],
-    ),
-    ("clip", &["a_min=-1f, a_max=2f", "a_min=-0f, a_max=0f", "a_min=0f, a_max=16777216f"]),
-    ("nn.leaky_relu", &["alpha=0.25f", "alpha=0f", "alpha=0.1f"]),
-    ("full_like", &[]),
-    ("fixed_point_multiply", &["multiplier=1395864371, shift=-2", "multiplier=1073741824, shift=3"]),
-    ("nn.bias_add", &["axis=0"]),
-    ("nn.prelu", &["axis=0"]),
-];
-
 /// The special values of a dtype, so often each and in such an order that operands meet in all pairs.
 fn operand(dtype: DType, at: usize) -> Tensor {
-    let squared = |n: usize, of: &dyn Fn(usize) -> usize| (0..n * n).map(of).collect::<Vec<usize>>();
-    let index = |n: usize| squared(n, &|i| if at.is_multiple_of(2) { i / n } else { i % n });
-    match dtype {
-        _ if dtype.is_float() => {
-            let mut grid = float_grid(dtype);
-            grid.extend([0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 1e-3, 0.1, -0.1, 20.0, -20.0, 87.0, 88.5, -87.5, -103.5, 3e9, -3e9]);
-            floats(dtype, &index(grid.len()).into_iter().map(|i| grid[i]).collect::<Vec<f64>>())
-        }
-        _ if dtype.is_int() => {
-            let grid: Vec<i128> = int_grid(dtype);
-            ints(dtype, &index(grid.len()).into_iter().map(|i| grid[i]).collect::<Vec<i128>>())
-        }
-        _ => Tensor::from_fn(&[4], |i| if at.is_multiple_of(2) { i / 2 == 1 } else { i % 2 == 1 }),
-    }
+    let grid = corners(dtype);
+    let n = grid.len();
+    let index = |i: usize| if at.is_multiple_of(2) { i / n } else { i % n };
+    let bytes: Vec<u8> = (0..n * n).flat_map(|i| grid[index(i)].to_le_bytes()).collect();
+    Tensor::from_le_bytes(dtype, &[n * n], &bytes).expect("pairs of the grid")
 }
 
 /// The program of an operator on operands, if their types are right for it.

@@ -3,11 +3,9 @@
 //!
 //! A fixed number of programs, by their seeds; `RELAYC_SEEDS=FROM..TO` runs those of a range instead, as `.ci/long` does.
 
-mod program;
-
 use crate::compare::{Reference, Verdict, bytes, held, held_for, isas, reference};
+use crate::support::dataflow::{Form, Program};
 use crate::support::seeds::seeds;
-use program::{Form, Program};
 use relayc_driver::bind::{Bound, tensors_in};
 use relayc_driver::check_text;
 use relayc_driver::optimise::UNTIL;

@@ -6,7 +6,6 @@ mod networks_list;
 mod support;
 
 mod goldens;
-mod grid;
 
 mod corners;
 mod deep;

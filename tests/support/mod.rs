@@ -6,7 +6,12 @@
 #![allow(unreachable_pub, reason = "`fuzz/` compiles these files as a library")]
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub mod choices;
 pub mod counted;
+pub mod dataflow;
+pub mod grid;
+#[cfg(feature = "jit")]
+pub mod guarded;
 pub mod models;
 pub mod programs;
 pub mod promises;

@@ -1,6 +1,7 @@
 //! Builds ONNX models from bytes that are choices: a few nodes of any operator that relayc knows, with any operands and
 //! attributes. Models include subgraphs, functions, and sparse tensors.
 
+use super::choices::Choices;
 use super::counted::within;
 use relayc_driver::import::{Request, onnx_bytes};
 use relayc_driver::{Phase, check_text};
@@ -21,19 +22,6 @@ pub fn import(bytes: &[u8]) {
         };
         let program = check_text("imported", &imported.text, Phase::Main);
         assert!(!program.has_errors(), "{}\n{:?}", imported.text, program.diagnostics);
-    }
-}
-
-/// The bytes one after the other, and zeros behind them.
-struct Choices<'a>(std::slice::Iter<'a, u8>);
-
-impl Choices<'_> {
-    fn one(&mut self, n: usize) -> usize {
-        usize::from(self.0.next().copied().unwrap_or(0)) % n.max(1)
-    }
-
-    fn of<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.one(items.len())]
     }
 }
 
@@ -211,7 +199,7 @@ fn sparse(choices: &mut Choices) -> SparseTensorProto {
 
 /// A model of a few nodes.
 fn model(choices: &[u8]) -> ModelProto {
-    let mut choices = Choices(choices.iter());
+    let mut choices = Choices::new(choices);
     let open = choices.of(&[Some(2), None]);
     let input = vec![
         value("x", 1, &[open, Some(3), Some(4), Some(4)]),

@@ -1,13 +1,16 @@
 //! Generates random dataflow programs that are typed by construction: each step uses existing values, or adds a fitting
 //! parameter.
 //!
-//! A seed determines a program. With fewer steps it is a prefix of the same program, which is how failures are reduced.
+//! A seed determines a program, and so do bytes that are choices. With fewer steps it is a prefix of the same program, which is how
+//! failures are reduced.
 
 mod bytes;
+mod draws;
 mod picks;
 mod sizes;
 mod typed;
 
+use draws::Draws;
 use fastrand::Rng;
 use relayc_driver::bind::Bound;
 use relayc_ir::tensor::Tensor;
@@ -15,7 +18,7 @@ use relayc_ir::types::DType;
 
 /// The dtypes of values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub enum Kind {
     F32,
     I32,
     Bool,
@@ -44,7 +47,7 @@ struct Value {
 
 /// How a program is written; all ways say the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Form {
+pub enum Form {
     /// Bindings of the graph and `let`, as they come.
     Mixed,
     /// Everything bound by `let`.
@@ -60,7 +63,7 @@ pub(super) enum Form {
 }
 
 /// A program as steps.
-pub(super) struct Program {
+pub struct Program {
     params: Vec<Value>,
     steps: Vec<(String, String, bool)>,
     outputs: Vec<String>,
@@ -72,7 +75,7 @@ const MOST: usize = 6000;
 const DIMS: [usize; 19] = [1, 2, 3, 2, 3, 4, 5, 7, 8, 8, 9, 15, 16, 16, 17, 31, 32, 33, 1];
 
 struct Maker {
-    random: Rng,
+    random: Draws,
     params: Vec<Value>,
     values: Vec<Value>,
     steps: Vec<(String, String, bool)>,
@@ -80,8 +83,17 @@ struct Maker {
 
 impl Program {
     /// The program of a number, of so many steps.
-    pub(super) fn new(seed: u64, n_steps: usize) -> Program {
-        let mut maker = Maker { random: Rng::with_seed(seed), params: vec![], values: vec![], steps: vec![] };
+    pub fn new(seed: u64, n_steps: usize) -> Program {
+        Program::of(Draws::of_seed(seed), n_steps, seed)
+    }
+
+    /// The program of choices; what they leave open, a seed decides.
+    pub fn chosen(choices: &[u8], n_steps: usize, seed: u64) -> Program {
+        Program::of(Draws::of_choices(choices, seed), n_steps, seed)
+    }
+
+    fn of(random: Draws, n_steps: usize, seed: u64) -> Program {
+        let mut maker = Maker { random, params: vec![], values: vec![], steps: vec![] };
         let rank = [4, 4, 4, 2, 2, 3, 1, 5][maker.random.usize(..8)];
         let shape = maker.shape(rank);
         maker.param(shape, Kind::F32);
@@ -108,17 +120,17 @@ impl Program {
     }
 
     /// How many steps the program of a number has.
-    pub(super) fn n_steps(seed: u64) -> usize {
+    pub fn n_steps(seed: u64) -> usize {
         Rng::with_seed(seed ^ 0x5eed).usize(1..12)
     }
 
-    pub(super) fn text(&self, form: Form) -> String {
+    pub fn text(&self, form: Form) -> String {
         let dim = |dim: usize| if form == Form::Open { "?".to_owned() } else { dim.to_string() };
         self.text_with(form, &dim)
     }
 
     /// The program with its sizes written otherwise, each number of a parameter's shape and of an attribute that is a shape.
-    pub(super) fn sized(&self, dim: &dyn Fn(usize) -> String) -> String {
+    pub fn sized(&self, dim: &dyn Fn(usize) -> String) -> String {
         let steps =
             self.steps.iter().map(|(name, value, is_let)| (name.clone(), sizes::rewritten(value, dim), *is_let)).collect();
         let (params, outputs) = (self.params.clone(), self.outputs.clone());
@@ -126,7 +138,7 @@ impl Program {
     }
 
     /// The numbers in the shapes of parameters that can be sizes with names, each once.
-    pub(super) fn numbers(&self) -> Vec<usize> {
+    pub fn numbers(&self) -> Vec<usize> {
         let mut numbers: Vec<usize> = self.params.iter().flat_map(|param| param.shape.clone()).filter(|&dim| dim > 1).collect();
         numbers.sort_unstable();
         numbers.dedup();
@@ -178,12 +190,12 @@ impl Program {
     }
 
     /// Values for the parameters.
-    pub(super) fn args(&self) -> Vec<Bound> {
+    pub fn args(&self) -> Vec<Bound> {
         self.args_of(&|dim| dim)
     }
 
     /// As [`Program::args`], of other sizes.
-    pub(super) fn args_of(&self, dim: &dyn Fn(usize) -> usize) -> Vec<Bound> {
+    pub fn args_of(&self, dim: &dyn Fn(usize) -> usize) -> Vec<Bound> {
         let mut random = Rng::with_seed(self.seed ^ 0xa265);
         let value = |param: &Value| {
             let shape: Vec<usize> = param.shape.iter().map(|&size| dim(size)).collect();

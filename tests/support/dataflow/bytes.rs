@@ -1,9 +1,9 @@
 //! Generates quantized steps: bytes with scales and zero points. What is quantized is a parameter, so that no approximate value is
 //! rounded, and all of it is the same in both engines bit for bit.
 
+use super::draws::Draws;
 use super::typed::kind;
 use super::{Kind, MOST, Maker, Program, elements, list};
-use fastrand::Rng;
 use relayc_ir::types::DType;
 
 /// What a quantized tensor stands for.
@@ -14,8 +14,8 @@ struct Scaled {
 
 impl Program {
     /// The program of a number, of quantized steps alone.
-    pub(in super::super) fn of_bytes(seed: u64, n_steps: usize) -> Program {
-        let mut maker = Maker { random: Rng::with_seed(seed ^ 0xb17e), params: vec![], values: vec![], steps: vec![] };
+    pub fn of_bytes(seed: u64, n_steps: usize) -> Program {
+        let mut maker = Maker { random: Draws::of_seed(seed ^ 0xb17e), params: vec![], values: vec![], steps: vec![] };
         let rank = [4, 2, 3, 1][maker.random.usize(..4)];
         let dtype = maker.byte();
         let shape = maker.shape(rank);

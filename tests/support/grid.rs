@@ -3,24 +3,23 @@
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, DTypeCode};
 
-pub(crate) const INTS: [DType; 8] =
-    [DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::U32, DType::U64];
-pub(crate) const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
+pub const INTS: [DType; 8] = [DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::U32, DType::U64];
+pub const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
 
 /// The least and the largest integer.
-pub(crate) fn limits(dtype: DType) -> (i128, i128) {
+pub fn limits(dtype: DType) -> (i128, i128) {
     let n = 1i128 << dtype.bits;
     if dtype.code == DTypeCode::Int { (-n / 2, n / 2 - 1) } else { (0, n - 1) }
 }
 
 /// The integer of the dtype that differs by a multiple of 2^bits.
-pub(crate) fn wrap(dtype: DType, value: i128) -> i128 {
+pub fn wrap(dtype: DType, value: i128) -> i128 {
     let (least, _) = limits(dtype);
     (value - least).rem_euclid(1 << dtype.bits) + least
 }
 
 /// All numbers of 8 bits, the corners of wider ones.
-pub(crate) fn int_grid(dtype: DType) -> Vec<i128> {
+pub fn int_grid(dtype: DType) -> Vec<i128> {
     let (least, most) = limits(dtype);
     if dtype.bits == 8 {
         return (least..=most).collect();
@@ -50,11 +49,11 @@ fn extremes(dtype: DType) -> [f64; 3] {
 }
 
 /// The largest number.
-pub(crate) fn most(dtype: DType) -> f64 {
+pub fn most(dtype: DType) -> f64 {
     extremes(dtype)[2]
 }
 
-pub(crate) fn float_grid(dtype: DType) -> Vec<f64> {
+pub fn float_grid(dtype: DType) -> Vec<f64> {
     let powers = [2f64.powi(24) - 1.0, 2f64.powi(24) + 1.0, 2f64.powi(31), 2f64.powi(63)];
     let all = [0.0, 1.0, f64::INFINITY].into_iter().chain(extremes(dtype)).chain(powers);
     let mut grid: Vec<f64> = all.flat_map(|x| [x, -x]).collect();
@@ -64,11 +63,11 @@ pub(crate) fn float_grid(dtype: DType) -> Vec<f64> {
     grid
 }
 
-pub(crate) fn floats(dtype: DType, values: &[f64]) -> Tensor {
+pub fn floats(dtype: DType, values: &[f64]) -> Tensor {
     Tensor::from_vec(&[values.len()], values.to_vec()).cast(dtype).expect("a float dtype")
 }
 
-pub(crate) fn ints(dtype: DType, values: &[i128]) -> Tensor {
+pub fn ints(dtype: DType, values: &[i128]) -> Tensor {
     macro_rules! of {
         ($ty:ty) => {
             Tensor::from_vec(&[values.len()], values.iter().map(|&x| <$ty>::try_from(x).expect("in range")).collect::<Vec<$ty>>())
@@ -87,12 +86,12 @@ pub(crate) fn ints(dtype: DType, values: &[i128]) -> Tensor {
 }
 
 /// The same number with the same sign; any NaN is NaN.
-pub(crate) fn same_bits(a: f64, b: f64) -> bool {
+pub fn same_bits(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
 }
 
 /// The nearest number of a 16-bit float, of two the one with an even fraction: found by going through them.
-pub(crate) fn nearest_half(dtype: DType, value: i128) -> f64 {
+pub fn nearest_half(dtype: DType, value: i128) -> f64 {
     let most = most(dtype);
     let digits = if dtype == DType::F16 { 11 } else { 8 };
     // Numbers of one size are `step` apart.
@@ -104,4 +103,43 @@ pub(crate) fn nearest_half(dtype: DType, value: i128) -> f64 {
     let nearest = if down < up || (down == up && even) { below } else { below + step };
     // The next number after the largest would be infinity's neighbour: halfway there it is infinite.
     if nearest.unsigned_abs() as f64 > most { f64::INFINITY.copysign(value as f64) } else { nearest as f64 }
+}
+
+/// What operators need beside their operands, by name: attributes that several values are worth trying of.
+pub const ATTRS: &[(&str, &[&str])] = &[
+    (
+        "cast",
+        &[
+            "dtype=\"float32\"",
+            "dtype=\"float16\"",
+            "dtype=\"bfloat16\"",
+            "dtype=\"float64\"",
+            "dtype=\"int8\"",
+            "dtype=\"int16\"",
+            "dtype=\"int32\"",
+            "dtype=\"int64\"",
+            "dtype=\"uint8\"",
+            "dtype=\"uint16\"",
+            "dtype=\"uint32\"",
+            "dtype=\"uint64\"",
+            "dtype=\"bool\"",
+        ],
+    ),
+    ("clip", &["a_min=-1f, a_max=2f", "a_min=-0f, a_max=0f", "a_min=0f, a_max=16777216f"]),
+    ("nn.leaky_relu", &["alpha=0.25f", "alpha=0f", "alpha=0.1f"]),
+    ("full_like", &[]),
+    ("fixed_point_multiply", &["multiplier=1395864371, shift=-2", "multiplier=1073741824, shift=3"]),
+    ("nn.bias_add", &["axis=0"]),
+    ("nn.prelu", &["axis=0"]),
+];
+
+/// The special values of a dtype that operators are tried on, each as a scalar.
+pub fn corners(dtype: DType) -> Vec<Tensor> {
+    let scalars = |values: Tensor| (0..values.len()).map(|at| values.take_range(0, at as i64, 1, 1)).collect();
+    if dtype.is_float() {
+        let more = [0.5, 1.5, 2.5, 0.1, 20.0, 87.0, 3e9].into_iter().flat_map(|x: f64| [x, -x]);
+        let grid = float_grid(dtype).into_iter().chain(more).chain([1e-3, 88.5, -87.5, -103.5]);
+        return scalars(floats(dtype, &grid.collect::<Vec<f64>>()));
+    }
+    if dtype == DType::BOOL { scalars(Tensor::from_vec(&[2], vec![false, true])) } else { scalars(ints(dtype, &int_grid(dtype))) }
 }
