@@ -1,15 +1,27 @@
-//! The promises of text and of files, each as a function that takes any bytes and panics if its promise is broken.
+//! The promises of texts, of programs, of runs and of files, each as a function that takes any bytes and panics if its promise is
+//! broken.
 //!
 //! A promise builds its input from bytes and has an oracle; neither depends on the engine. The same pair runs as a plain test
 //! (`tests/fuzz.rs`) and on saved inputs (`fuzz/corpus/`).
 
+#[cfg(feature = "jit")]
+mod engines;
+mod semantics;
+mod text;
+
+#[cfg(feature = "jit")]
+pub use engines::{jit_vs_interp, kernel_fenced};
+pub use semantics::{fold_corners, interp_fuel, passes_verify_each};
+pub use text::{diag_render, meta_section, parse_tokens};
+
+use super::choices::Choices;
 use super::counted::within;
 use super::same::same;
 use super::writer::{Purpose, write};
 use super::{models, programs};
 use relayc_base::FileId;
 use relayc_base::diag::render::{Format, render};
-use relayc_base::diag::{Diagnostic, Edit, Label};
+use relayc_base::diag::{Diagnostic, Edit, Label, codes};
 #[cfg(feature = "jit")]
 use relayc_codegen::cpu::Cpu;
 use relayc_driver::bind::{Requests, bind};
@@ -23,7 +35,8 @@ use relayc_engine::compile::{Isa, Machine, Policy, Settings};
 use relayc_engine::subgraphs;
 #[cfg(feature = "jit")]
 use relayc_exec::aot::describe::describe;
-use relayc_ir::types::Ty;
+use relayc_ir::tensor::Tensor;
+use relayc_ir::types::{DType, Ty};
 use relayc_ir::{ExprKind, Module, PatKind};
 use relayc_syntax as syntax;
 use relayc_syntax::fmt::format;
@@ -39,11 +52,22 @@ pub type Promise = (&'static str, fn(&[u8]));
 pub const PROMISES: &[Promise] = &[
     ("lex_bytes", lex_bytes),
     ("parse_bytes", parse_bytes),
+    ("parse_tokens", parse_tokens),
+    ("meta_section", meta_section),
     ("type_mutated", type_mutated),
+    ("diag_render", diag_render),
     ("draw_mutated", draw_mutated),
     ("run_extremes", run_extremes),
     ("roundtrip", roundtrip),
     ("fmt_idempotent", fmt_idempotent),
+    ("passes_verify_each", passes_verify_each),
+    ("fold_corners", fold_corners),
+    ("interp_fuel", interp_fuel),
+    #[cfg(feature = "jit")]
+    ("jit_vs_interp", jit_vs_interp),
+    #[cfg(feature = "jit")]
+    ("kernel_fenced", kernel_fenced),
+    ("save_load", save_load),
     ("load_tensors", load_tensors),
     ("load_mutated", load_mutated),
     ("load_graph_json", load_graph_json),
@@ -309,11 +333,55 @@ pub fn load_tensors(bytes: &[u8]) {
     within(bytes.len(), || drop(formats::read_npy("random", bytes)));
 }
 
+/// Tensors of any dtype, shape and bits that are written in a format are read as they were, by whatever reads it.
+pub fn save_load(choices: &[u8]) {
+    const NAMES: [&str; 12] =
+        ["a", "b.weight", "\u{e9}\u{1f600}", "", "x/y", "../z", "__metadata__", "arg:a", "a\0b\n", "p0", "\"\\", "a.npy"];
+    let mut choices = Choices::new(choices);
+    let mut entries: Vec<(String, Tensor)> = vec![];
+    for _ in 0..choices.one(5) {
+        let name = match choices.one(32) {
+            31 => "n".repeat(choices.wide(5000)),
+            at => NAMES[at % NAMES.len()].to_owned(),
+        };
+        let dtype = choices.of(&DType::RUNTIME);
+        let shape: Vec<usize> = (0..choices.one(5)).map(|_| choices.of(&[2, 1, 3, 0, 5])).collect();
+        let n = shape.iter().product::<usize>() * dtype.bytes() as usize;
+        let mut byte = || choices.one(if dtype == DType::BOOL { 2 } else { 256 }) as u8;
+        let bytes: Vec<u8> = (0..n).map(|_| byte()).collect();
+        entries.push((name, Tensor::from_le_bytes(dtype, &shape, &bytes).expect("as many bytes as the shape says")));
+    }
+    let bits = |tensor: &Tensor| (tensor.dtype(), tensor.shape().to_vec(), tensor.to_le_bytes());
+    let sorted = |tensors: &[(String, Tensor)]| {
+        let mut found: Vec<_> = tensors.iter().map(|(name, tensor)| (name.clone(), bits(tensor))).collect();
+        found.sort_by(|(a, _), (b, _)| a.cmp(b));
+        found
+    };
+    for format in formats::Format::writable() {
+        let file = match formats::encode(format, "random", &entries) {
+            Ok(file) => file,
+            Err(refused) => {
+                assert_eq!(refused.code, codes::E0702, "{format}: {} of {entries:?}", refused.message);
+                continue;
+            }
+        };
+        for read in [format.read("random", &file), formats::read_tensors("random", &file)] {
+            let read = read.unwrap_or_else(|wrong| panic!("{format}: {} of {entries:?}", wrong.message));
+            assert_eq!(sorted(&read), sorted(&entries), "{format}");
+        }
+    }
+    for (_, tensor) in &entries {
+        let read = formats::read_npy("random", &relayc_ir::tensor::npy::write(tensor));
+        let read = read.unwrap_or_else(|wrong| panic!(".npy: {} of {tensor:?}", wrong.message));
+        assert_eq!(bits(&read), bits(tensor), ".npy");
+    }
+}
+
 /// Files of tensors that were damaged are read or refused.
 pub fn load_mutated(choices: &[u8]) {
     static FILES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     let files = FILES.get_or_init(|| {
-        let tensor = relayc_ir::tensor::Tensor::from_fn(&[2, 3], |i| i as f32);
+        let tensor = Tensor::from_fn(&[2, 3], |i| i as f32);
         let entries = [("a".to_owned(), tensor.clone()), ("b.weight".to_owned(), tensor.clone())];
         vec![
             formats::params::write(&entries),

@@ -1,0 +1,8 @@
+//! The promise `diag_render` of `tests/support/promises.rs`.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use relayc_fuzz::support::promises;
+
+fuzz_target!(|bytes: &[u8]| promises::diag_render(bytes));
