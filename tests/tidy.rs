@@ -6,6 +6,8 @@
 mod crates;
 #[path = "tidy/dependencies.rs"]
 mod dependencies;
+#[path = "tidy/faults.rs"]
+mod faults;
 #[path = "tidy/files.rs"]
 mod files;
 #[path = "tidy/operators.rs"]

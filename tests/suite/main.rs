@@ -77,4 +77,6 @@ mod strategies;
 #[cfg(feature = "jit")]
 mod subgraphs;
 #[cfg(feature = "jit")]
+mod synced;
+#[cfg(feature = "jit")]
 mod unaligned;

@@ -5,6 +5,7 @@
 mod attention;
 mod bytes;
 mod convert;
+mod packing;
 
 use super::compiled::primitive;
 use super::winograd::Size;

@@ -293,6 +293,23 @@ fn a_longest_name_is_accepted() {
     assert_eq!(FORMAT.read("w.npz", &named(4097)).expect_err("a long name").code, codes::E0804);
 }
 
+/// The time of a file (id 0x5455), as others note it, stands before the field of zip64.
+#[test]
+fn other_extra_fields_are_passed_over() {
+    let body = npy::write(&one()[0].1);
+    let mut crc = Crc::new();
+    crc.update(&body);
+    let entry = Written { name: "w.npy".into(), crc: crc.sum(), size: body.len() as u64, at: 0 };
+    let extra = [&[0x55, 0x54, 4, 0, 1, 2, 3, 4][..], &wide(&[entry.size, entry.size])].concat();
+    let (local, mut central) = (entry.local(), entry.central());
+    central[20..28].fill(0xff);
+    central[30..32].copy_from_slice(&(extra.len() as u16).to_le_bytes());
+    central.extend(extra);
+    let start = (local.len() + body.len()) as u64;
+    let bytes = [local, body, central.clone(), end(1, central.len() as u64, start)].concat();
+    assert_eq!(FORMAT.read("w.npz", &bytes), Ok(one()));
+}
+
 /// Elements in other byte or axis orders are converted, in an archive too.
 #[test]
 fn other_orders_are_read() {

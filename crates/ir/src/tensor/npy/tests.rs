@@ -90,6 +90,7 @@ fn magic_and_version_are_checked() {
     refused(read(b"\x93NUMPZ"), "magic word");
     refused(read(b""), "magic word");
     refused(read(b"\x93NUMPY\x09\x00\x00\x00\x00\x00\x00\x00"), "version 9.0");
+    refused(read(b"\x93NUMPY\x01\x01\x00\x00\x00\x00\x00\x00"), "version 1.1");
     let mut version_2 = b"\x93NUMPY\x02\x00".to_vec();
     let dictionary = "{'descr': '|u1', 'fortran_order': False, 'shape': (), }";
     version_2.extend_from_slice(&u32::try_from(dictionary.len()).expect("short").to_le_bytes());

@@ -49,6 +49,7 @@ fn lists_have_as_many_numbers_as_the_shape() {
     let list = TensorProto { float_data: vec![1.0, 2.0], ..floats(&[2]) };
     assert_eq!(let_in(&list), Tensor::from_vec(&[2], vec![1f32, 2.0]));
     assert!(words(&TensorProto { dims: vec![3], ..list.clone() }).contains("2 elements"));
+    assert!(words(&TensorProto { dims: vec![1], ..list.clone() }).contains("2 elements"));
     assert!(words(&TensorProto { data_type: Some(11), ..list.clone() }).contains("not in `double_data`"));
     assert!(words(&TensorProto { raw_data: Some(vec![0; 8].into()), ..list }).contains("more than one place"));
 }
