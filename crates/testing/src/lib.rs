@@ -17,8 +17,10 @@ mod lines;
 mod session;
 
 pub use kinds::run_lines;
+use relayc_base::diag::Diagnostic;
 use relayc_base::diag::render::{Format, render};
 use relayc_driver::config::{Project, Reach};
+use relayc_sys as sys;
 use std::path::{Path, PathBuf};
 
 /// The options of a test run.
@@ -134,8 +136,7 @@ impl Golden {
     }
 
     fn run_program(&self, options: &Options) -> Result<Passed, String> {
-        let bytes = std::fs::read(&self.path).map_err(|error| format!("{}: {error}", self.name))?;
-        let text = String::from_utf8(bytes).map_err(|_| format!("{}: not UTF-8", self.name))?;
+        let text = read(&self.path)?;
         let out = self.path.with_extension("out");
         let kinds = if options.strict { head::kinds(&text)? } else { head::kinds_or_guess(&text, out.exists())? };
         let project = Project::of(&self.path, &Reach::Everything);
@@ -177,7 +178,7 @@ impl Golden {
             Ok(()) => Ok(false),
             Err(_) if options.bless => {
                 let blessed = lines::bless_block(text, &output);
-                std::fs::write(&self.path, blessed).map(|()| true).map_err(|error| format!("{}: {error}", self.name))
+                rewrite(&self.path, &blessed).map(|()| true)
             }
             Err(why) => Err(why),
         }
@@ -186,20 +187,16 @@ impl Golden {
     /// Compares with the `.out` file, which must exist exactly if there is an output; rewrites it when blessing.
     fn compare_out(&self, output: Option<String>, options: &Options) -> Result<bool, String> {
         let path = self.path.with_extension("out");
-        let expected = match std::fs::read_to_string(&path) {
-            Ok(expected) => Some(expected),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(format!("{}: {error}", path.display())),
-        };
+        let expected = if path.exists() { Some(read(&path)?) } else { None };
         if output == expected {
             return Ok(false);
         }
         if options.bless {
             let done = match output {
-                Some(output) => std::fs::write(&path, output),
-                None => std::fs::remove_file(&path),
+                Some(output) => rewrite(&path, &output),
+                None => std::fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display())),
             };
-            return done.map(|()| true).map_err(|error| format!("{}: {error}", path.display()));
+            return done.map(|()| true);
         }
         let name = Path::new(&self.name).with_extension("out").display().to_string();
         match (output, expected) {
@@ -208,6 +205,21 @@ impl Golden {
             (None, _) => Err(format!("{name} is left over: nothing prints it")),
         }
     }
+}
+
+/// Reads a text. Errors: why not, in words.
+fn read(path: &Path) -> Result<String, String> {
+    let bytes = sys::read_file(path, sys::Limit::source()).map_err(in_words)?;
+    String::from_utf8(bytes).map_err(|_| format!("{}: not UTF-8", path.display()))
+}
+
+/// Writes a file whole, or leaves it as it was. Errors: why not, in words.
+fn rewrite(path: &Path, text: &str) -> Result<(), String> {
+    sys::write_atomic(&[(path, text.as_bytes())]).map_err(in_words)
+}
+
+fn in_words(error: Diagnostic) -> String {
+    format!("{}: {}", error.code.id(), error.message)
 }
 
 /// A program under test.

@@ -11,13 +11,13 @@
 //! follow, then `? code` if the exit code is not 0. Commands run in the folder of the file; `$TMP` is the session's own folder. A
 //! line `//! …` is a remark; `//! needs: jit` names features of relayc that the session needs.
 
-use super::{Options, diff};
+use super::{Options, diff, read, rewrite};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Runs the commands of a session, and compares or rewrites their outputs.
 pub(crate) fn run(path: &Path, name: &str, options: &Options) -> Result<(), String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+    let text = read(path)?;
     let tmp = tempfile::tempdir().map_err(|error| format!("{name}: {error}"))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut now = String::new();
@@ -39,7 +39,7 @@ pub(crate) fn run(path: &Path, name: &str, options: &Options) -> Result<(), Stri
         return Ok(());
     }
     if options.bless {
-        return std::fs::write(path, now).map_err(|error| format!("{name}: {error}"));
+        return rewrite(path, &now);
     }
     Err(diff::unified(name, &text, &now))
 }

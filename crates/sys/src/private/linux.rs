@@ -1,7 +1,7 @@
 //! A folder is opened and stays open; its files are opened in it, and asked for their owner, mode and names.
 
 use crate::confined::open_in;
-use crate::write::temporary;
+use crate::write::{rename, temporary};
 use std::fs::{self, DirBuilder, File};
 use std::io::{Error, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -67,7 +67,7 @@ impl PrivateFolder {
         let failed = |error: Error| crate::errors::reason(&error);
         let mut file = temporary(&self.path).map_err(failed)?;
         file.write_all(bytes).map_err(failed)?;
-        file.persist(self.path.join(name)).map(drop).map_err(|error| failed(error.error))
+        rename(file, &self.path.join(name)).map_err(failed)
     }
 
     /// Removes a file; whether there was one.
