@@ -11,7 +11,7 @@ pub(crate) mod external {
     //! Outside compilers: none.
 
     use super::Diagnostic;
-    use super::compile::{NO_MACHINE, Never};
+    use super::compile::{Never, no_machine};
     use relayc_ir::Module;
     use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(crate) mod external {
     pub(crate) struct Externals {}
 
     pub(crate) fn parse(_: &str) -> Result<Compiler, String> {
-        Err(NO_MACHINE.to_owned())
+        Err(no_machine().to_owned())
     }
 
     pub(crate) fn compile(_: &mut Module, _: &str, _: &[Compiler], _: Option<Duration>) -> Result<Externals, Diagnostic> {
@@ -42,7 +42,9 @@ pub(crate) mod compile {
     use relayc_ir::Module;
 
     /// Why nothing is compiled.
-    pub(crate) const NO_MACHINE: &str = "this relayc was built without the feature `jit`";
+    pub(crate) fn no_machine() -> &'static str {
+        "this relayc was built without the feature `jit`"
+    }
 
     /// The largest number of threads that can be requested.
     pub(crate) const MAX_THREADS: usize = 1024;
@@ -77,7 +79,7 @@ pub(crate) mod compile {
 
     impl Reason {
         pub(crate) fn text(&self) -> &'static str {
-            NO_MACHINE
+            no_machine()
         }
     }
 

@@ -260,7 +260,7 @@ impl Given {
             Stage::Kernels => code::Stage::Kernels,
             Stage::Asm => code::Stage::Asm,
         };
-        let settings = self.settings_to_show(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
+        let settings = self.settings_to_show(console)?.ok_or_else(|| self.not_compiled(console, compile::no_machine()))?;
         let mut program = self.checked(console)?;
         let sources = program.sources.clone();
         let settings = self.choices.chosen(console, settings, &sources)?;
@@ -290,7 +290,7 @@ impl Given {
 
     /// Plans a checked program with weights as constants, and emits its code. The exit code on failure, after reporting it.
     pub(crate) fn assembled(&self, console: &Console, mut program: Program) -> Result<Planned, u8> {
-        let settings = self.settings_to_show(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
+        let settings = self.settings_to_show(console)?.ok_or_else(|| self.not_compiled(console, compile::no_machine()))?;
         let settings = self.choices.chosen(console, settings, &program.sources)?;
         console.lacking(&program, &self.entry, &self.values.params);
         let bound = optimise::bind_weights(&mut program, &self.entry, &self.values.params);
@@ -350,7 +350,7 @@ impl Given {
 
     /// The settings to compile for this machine and run. The exit code if it cannot compile, after reporting it.
     pub(crate) fn machine(&self, console: &Console) -> Result<Settings, u8> {
-        self.settings(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))
+        self.settings(console)?.ok_or_else(|| self.not_compiled(console, compile::no_machine()))
     }
 
     /// As [`Given::compile`], for a program that has been read and checked.

@@ -175,6 +175,10 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
         Engine::Jit | Engine::Both => args.program.settings(console),
     }?;
     #[cfg(feature = "jit")]
+    if settings.is_none() && args.engine != Engine::Interp && !console.quiet {
+        console.words(&format!("warning: {}: the program is interpreted\n", compile::no_machine()));
+    }
+    #[cfg(feature = "jit")]
     let place = match &settings {
         Some(settings) => cached::run(console, args, settings, start)?,
         None => None,
@@ -510,7 +514,7 @@ fn seen_by(
         return Ok((interpret()?, "engine interp".into()));
     }
     let refused = match settings {
-        None => compile::NO_MACHINE,
+        None => compile::no_machine(),
         Some(settings) => match compiled_steps::compiled(program, name, bound, settings, limits.clone(), steps) {
             Ok(result) => return Ok((result, "engine jit".into())),
             Err(Refused::Wrong(diagnostic)) => return Err(*diagnostic),
@@ -530,7 +534,7 @@ fn prepared(
     settings: Option<&Settings>,
     prepare: impl FnOnce(&Settings) -> Result<Prepared, Refused>,
 ) -> Result<Prepared, Uncompiled> {
-    prepare(settings.ok_or(Uncompiled::Not(compile::NO_MACHINE))?).map_err(|refused| match refused {
+    prepare(settings.ok_or(Uncompiled::Not(compile::no_machine()))?).map_err(|refused| match refused {
         Refused::Not(reason) => Uncompiled::Not(reason.text()),
         Refused::Wrong(diagnostic) => Uncompiled::Wrong(diagnostic),
     })

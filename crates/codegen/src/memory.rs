@@ -8,7 +8,7 @@ use dynasmrt::ExecutableBuffer;
 use dynasmrt::mmap::MutableBuffer;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Why code could not be made executable.
 #[derive(Debug)]
@@ -31,6 +31,13 @@ impl fmt::Display for CodeError {
 }
 
 impl std::error::Error for CodeError {}
+
+/// Whether the system lets this process make code executable, asked once: a hardened one may refuse it.
+pub fn is_permitted() -> bool {
+    static PERMITTED: OnceLock<bool> = OnceLock::new();
+    const RET: u8 = 0xc3;
+    *PERMITTED.get_or_init(|| Code::from_bytes(&[RET]).is_ok())
+}
 
 /// The code of a module. It stays mapped while any clone or any [`Function`] lives.
 #[derive(Clone, Debug)]

@@ -442,7 +442,7 @@ impl Ready {
 
     /// A session of the first size.
     pub(super) fn instance(&self, threads: usize, isa: Option<Isa>) -> Result<MappedSession, Diagnostic> {
-        let allowed = compile::isas().unwrap_or_default();
+        let allowed = compile::isas().map_err(|words| Diagnostic::new(codes::E0602, words))?;
         self.loaded.session(threads, isa, &allowed).map_err(|error| match error {
             NoInstance::Machine => self.no_machine(isa, &allowed),
             NoInstance::Memory => Diagnostic::new(codes::E0803, "the tensors of the program are too large for this machine"),

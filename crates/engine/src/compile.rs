@@ -6,6 +6,7 @@ use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, codes};
 pub use relayc_codegen::asm::Isa;
 use relayc_codegen::cpu::Cpu;
+use relayc_codegen::memory;
 pub use relayc_codegen::pool::MAX_THREADS;
 use relayc_codegen::pool::Pool;
 use relayc_driver::Program;
@@ -53,8 +54,13 @@ impl Policy {
     }
 }
 
-/// The message if this machine cannot run compiled code, whatever the program.
-pub const NO_MACHINE: &str = "this machine has no AVX2 and FMA";
+/// Why a system runs no compiled code, whatever its processor.
+const NOT_PERMITTED: &str = "the system refuses executable memory";
+
+/// Why this machine cannot run compiled code, whatever the program, if it cannot.
+pub fn no_machine() -> &'static str {
+    if memory::is_permitted() { "this machine has no AVX2 and FMA" } else { NOT_PERMITTED }
+}
 
 /// The target machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,6 +123,10 @@ impl Settings {
 
     /// Requires that this machine can run the code. Errors: E0602.
     pub fn runs_here(&self) -> Result<(), Diagnostic> {
+        if !memory::is_permitted() {
+            return Err(Diagnostic::new(codes::E0602, NOT_PERMITTED)
+                .help("`relayc run --engine interp` needs none; `--emit asm` shows the code"));
+        }
         let isas = isas().unwrap_or_default();
         if isas.contains(&self.isa) {
             return Ok(());
@@ -145,9 +155,9 @@ impl Settings {
     }
 }
 
-/// The instruction sets that may be used here, narrow first. Errors: an unusable value of `RELAYC_ISA`, in words.
+/// The instruction sets that may be used here, narrow first; none where the system refuses executable memory. Errors: an unusable value of `RELAYC_ISA`, in words.
 pub(super) fn isas() -> Result<Vec<Isa>, String> {
-    let isas = Cpu::get().isas();
+    let isas = if memory::is_permitted() { Cpu::get().isas() } else { vec![] };
     let only = match std::env::var("RELAYC_ISA").as_deref() {
         Ok("avx2") => Isa::Avx2,
         Ok("avx512") => Isa::Avx512,

@@ -1,6 +1,6 @@
 //! `relayc doctor`: reports which features of the machine relayc detects and uses, and its limits.
 
-use super::compile::Settings;
+use super::compile::{self, Settings};
 use super::fault_injection::Fault;
 use super::measure::{self, MachineLimits};
 use relayc_codegen::asm::Isa;
@@ -57,7 +57,7 @@ impl Findings {
         let cpu = self.cpu;
         let compiled = match &self.isa {
             Ok(Some(isa)) => format!("{} ({})", target_name(*isa), measure::isa_name(*isa)),
-            Ok(None) => "nothing: it takes AVX2, FMA and F16C; programs are interpreted".to_owned(),
+            Ok(None) => format!("nothing: {}; programs are interpreted", compile::no_machine()),
             Err(words) => format!("nothing: {words}"),
         };
         let threads = match self.cores {

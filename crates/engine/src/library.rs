@@ -72,7 +72,7 @@ impl Options {
     pub fn settings(&self) -> Result<Settings, Error> {
         let settings = Settings::of(self.machine, self.level.min(optimise::MAX_LEVEL), self.threads.max(1));
         let settings = settings.map_err(|words| Error::said(Diagnostic::new(codes::E0602, words)))?;
-        let settings = settings.ok_or_else(|| Error::said(run::not_compiled(&self.entry, compile::NO_MACHINE)))?;
+        let settings = settings.ok_or_else(|| Error::said(run::not_compiled(&self.entry, compile::no_machine())))?;
         settings.runs_here().map_err(Error::said)?;
         Ok(Settings { accuracy: self.accuracy, ..settings })
     }
