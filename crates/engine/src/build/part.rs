@@ -5,6 +5,7 @@ use crate::compile::{self, Eval, Machine, Refused, Settings};
 use crate::emit;
 use relayc_base::Sources;
 use relayc_base::diag::{Diagnostic, codes};
+use relayc_codegen::memory;
 use relayc_driver::Program;
 use relayc_driver::timings::Timings;
 use relayc_exec::assemble::{Assembled, assemble};
@@ -86,6 +87,7 @@ fn assembled(
 fn not_loaded(error: jit::LoadError) -> NoPart {
     NoPart::Wrong(vec![match error {
         jit::LoadError::Failed(diagnostic) => *diagnostic,
+        jit::LoadError::Memory(_) if !memory::is_permitted() => Diagnostic::new(codes::E0602, compile::no_machine()),
         jit::LoadError::Memory(_) => Diagnostic::new(codes::E0803, format!("the weights are too large: {error}")),
     }])
 }
