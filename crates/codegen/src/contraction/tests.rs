@@ -14,7 +14,7 @@ use crate::asm::{Fragments, Isa};
 use crate::cpu::Cpu;
 use crate::legalize::tests::evaluate::evaluate;
 use crate::memory::Code;
-use crate::tests::guard_pages::{GuardedBuffer, Side, running};
+use crate::tests::guard_pages::{GuardedBuffer, Side, checked, running, seeds};
 use relayc_ir::kernel::{BinaryOp, Body, ContractionDim, Depthwise, Instr, ScalarType, UnaryOp, Val};
 use relayc_ir::types::DType;
 use relayc_runtime::words::Words;
@@ -116,6 +116,11 @@ fn lengths(contract: &Contraction, input_columns: Columns) -> Vec<usize> {
     lengths
 }
 
+/// The numbers of random cases, as [`seeds`] are.
+fn rounds(n: u64) -> impl Iterator<Item = usize> {
+    seeds(n).map(|seed| seed as usize)
+}
+
 /// Compiles a contraction, runs the items of some threads, and compares every element of the output; buffers lie between guard
 /// pages.
 fn check(contract: &Contraction, isa: Isa, threads: usize, rng: &mut fastrand::Rng) {
@@ -186,7 +191,7 @@ fn check_compiled(
         let packed = packed.as_ptr().cast();
         // SAFETY: the code is this contraction's, made for an instruction set this machine has; the arguments are as long as
         // its views reach.
-        unsafe { whole.sum().run(code.address(0).unwrap(), &pointers, packed, std::ptr::null_mut(), &piece) };
+        checked(|| unsafe { whole.sum().run(code.address(0).unwrap(), &pointers, packed, std::ptr::null_mut(), &piece) });
     }
     assert_eq!(cost, compiled.work.cost());
     for (at, (found, expected)) in fenced[contract.out.0].values().iter().zip(&expected).enumerate() {
@@ -329,7 +334,7 @@ fn convolutions_are_chains_of_multiply_adds() {
     let mut rng = fastrand::Rng::with_seed(5);
     for isa in isas() {
         let lanes = isa.lanes() as u64;
-        for round in 0..60 {
+        for round in rounds(60) {
             let out_block = [lanes, 2 * lanes, 1000][rng.usize(0..3)];
             let units = if out_block == 1000 { rng.u64(1..5 * lanes) } else { out_block * rng.u64(1..5) };
             let block = [1, 3, 4, lanes][rng.usize(0..4)];
@@ -449,7 +454,7 @@ fn windows_of_each_channel_are_chains_of_multiply_adds() {
     let mut rng = fastrand::Rng::with_seed(13);
     for isa in isas() {
         let lanes = isa.lanes() as u64;
-        for round in 0..60 {
+        for round in rounds(60) {
             let out_block = [lanes, 2 * lanes, 1000][rng.usize(0..3)];
             let units = if out_block == 1000 { rng.u64(1..5 * lanes) } else { out_block * rng.u64(1..4) };
             let block = if out_block == 1000 { units } else { out_block };
@@ -490,7 +495,7 @@ fn windows_of_each_channel_are_chains_of_multiply_adds() {
 fn few_points_times_rows_stay_within_the_bound() {
     let mut rng = fastrand::Rng::with_seed(17);
     for isa in isas() {
-        for round in 0..120 {
+        for round in rounds(120) {
             let m = rng.u64(1..if isa == Isa::Avx2 { 4 } else { 8 });
             let (n, k) = (rng.u64(1..70), if round < 60 { rng.u64(1..80) } else { rng.u64(1..700) });
             let mut contract = product(rng.u64(1..3), m, n, k, true);
@@ -510,7 +515,7 @@ fn few_points_times_rows_stay_within_the_bound() {
             for piece in compiled.split(1 + round % 3).into_iter().flatten() {
                 let (packed, scratch) = (std::ptr::null(), std::ptr::null_mut());
                 // SAFETY: the code is this contraction's; the arguments are as long as its views reach.
-                unsafe { compiled.sum().run(code.address(0).unwrap(), &pointers, packed, scratch, &piece) };
+                checked(|| unsafe { compiled.sum().run(code.address(0).unwrap(), &pointers, packed, scratch, &piece) });
             }
             // Twice the bound for the chain, as the chain itself has an error of its own.
             let u = 2f64.powi(-24);
@@ -566,7 +571,7 @@ fn winograd_error(contract: &Contraction, size: Size, isa: Isa, threads: usize, 
         for piece in pieces {
             let (packed, scratch) = (packed.as_ptr().cast(), scratch.as_mut_ptr().cast());
             // SAFETY: the code is this convolution's; the arguments are as long as its views reach, the scratch memory as it asks.
-            unsafe { compiled.sum().run(code.address(0).unwrap(), &pointers, packed, scratch, &piece) };
+            checked(|| unsafe { compiled.sum().run(code.address(0).unwrap(), &pointers, packed, scratch, &piece) });
         }
     }
     let (mut error, mut scale) = (0.0, 0.0);
@@ -587,7 +592,7 @@ fn convolutions_by_tiles_are_near_the_direct_sum() {
     let mut rng = fastrand::Rng::with_seed(19);
     for isa in isas() {
         let lanes = isa.lanes() as u64;
-        for round in 0..15 {
+        for round in rounds(15) {
             let block = if round % 3 == 0 { lanes * rng.u64(1..4) } else { lanes };
             let units = lanes * rng.u64(1..6);
             let conv = Conv {
@@ -619,7 +624,7 @@ fn convolutions_with_strides_by_tiles_are_near_the_direct_sum() {
     for isa in isas() {
         let lanes = isa.lanes() as u64;
         for (side, stride) in [(2, 1), (2, 2), (2, 3), (3, 2), (2, 4)] {
-            for round in 0..4 {
+            for round in rounds(4) {
                 let block = match round % 3 {
                     0 if stride == 4 => 1,
                     0 => lanes * rng.u64(1..3),
@@ -657,7 +662,7 @@ fn convolutions_with_strides_by_tiles_are_near_the_direct_sum() {
 fn columns_that_lie_apart_are_parts_of_fewer() {
     let mut rng = fastrand::Rng::with_seed(23);
     for isa in isas() {
-        for round in 0..40 {
+        for round in rounds(40) {
             // Blocks that are no whole vectors, and planes of single columns.
             let block = [1, 2, 3, 4, 5, 8, 12][rng.usize(0..7)];
             let conv = Conv {

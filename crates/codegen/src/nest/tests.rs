@@ -8,7 +8,7 @@ use super::{NestCode, compile};
 use crate::asm::{Asm, Fragments, Isa};
 use crate::cpu::Cpu;
 use crate::memory::Code;
-use crate::tests::guard_pages::{GuardedBuffer, Side, call_checked, running};
+use crate::tests::guard_pages::{GuardedBuffer, Side, call_checked, running, seeds};
 use fastrand::Rng;
 use reference::compute;
 use relayc_ir::kernel::{Access, BinaryOp, Body, Clip, Cmp, Nest, ReduceDim, Reduction, ScalarType, Stage, Store, UnaryOp, Val};
@@ -467,7 +467,7 @@ fn run(case: &Case, text: &Code, code: &NestCode, side: Side, parts: usize) -> V
 }
 
 fn check_all(name: &str, make: fn(&mut Rng) -> Case, n: u64) {
-    for seed in 0..n {
+    for seed in seeds(n) {
         let mut rng = Rng::with_seed(seed);
         check(&make(&mut rng), name, seed);
     }

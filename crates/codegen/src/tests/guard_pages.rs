@@ -3,12 +3,49 @@
 //! A kernel may touch its buffers and nothing else, whatever the data (reliability 8): the buffers are [`super::guarded`].
 //!
 //! [`writable_and_executable`] lists mappings that are both, which must not exist. [`call_checked`] calls a kernel with every
-//! undefined register poisoned, and checks every register that it must preserve. Absent: what a kernel should compute.
+//! undefined register poisoned, and checks every register that it must preserve; [`checked`] does the same for kernels behind Rust.
+//! [`seeds`] says how many random kernels a test launches. Absent: what a kernel should compute.
 
 pub(crate) use super::guarded::{GuardedBuffer, Side, running};
 use super::guarded::{current, report_faults};
 use crate::cpu::Cpu;
 use std::arch::naked_asm;
+use std::cell::Cell;
+use std::ffi::c_void;
+
+thread_local! {
+    static LAUNCHES: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The seeds of a test of random kernels: the first `n`, and more until the test has launched as many kernels as `RELAYC_LAUNCHES` says.
+pub(crate) fn seeds(n: u64) -> impl Iterator<Item = u64> {
+    let wanted: u64 = std::env::var("RELAYC_LAUNCHES").ok().map_or(0, |text| text.parse().expect("a number"));
+    let before = LAUNCHES.get();
+    (0..).take_while(move |&seed| {
+        let launched = LAUNCHES.get() - before;
+        let goes_on = seed < n || launched < wanted;
+        if !goes_on {
+            println!("{}: {launched} launches", std::thread::current().name().unwrap_or_default());
+        }
+        goes_on
+    })
+}
+
+/// Runs kernels that `f` calls, checked as by [`call_checked`]. Registers that Rust has saved itself are given back by it, so that a
+/// kernel may have broken them; nothing in Rust touches the others.
+pub(crate) fn checked<F: FnOnce()>(f: F) {
+    unsafe extern "sysv64" fn call<F: FnOnce()>(f: *mut c_void) {
+        // SAFETY: it points to what is on the stack of `checked`, which nobody else uses meanwhile.
+        let f = unsafe { &mut *f.cast::<Option<F>>() };
+        if let Some(f) = f.take() {
+            f();
+        }
+    }
+    let mut f = Some(f);
+    // SAFETY: the function takes this one pointer.
+    let done = unsafe { call_checked(call::<F> as *const u8, &[(&raw mut f) as u64]) };
+    done.expect("a well-behaved kernel");
+}
 
 /// Mappings of this process that are both writable and executable, as the system lists them. There must be none at any time.
 pub(crate) fn writable_and_executable() -> Vec<String> {
@@ -56,6 +93,7 @@ const KEPT: [u64; 6] = [
 /// `address` is a function that may be called this way, and `args` are the arguments it requires.
 pub(crate) unsafe fn call_checked(address: *const u8, args: &[u64]) -> Result<u64, String> {
     report_faults();
+    LAUNCHES.set(LAUNCHES.get() + 1);
     let mut six = [!0; 6];
     if args.len() > six.len() {
         return Err("more than six arguments".into());

@@ -143,9 +143,9 @@ fn by_steps(attention: &Attention, isa: Isa, args: &mut [Vec<f32>]) {
         let whole = Compiled::from(compiled);
         for piece in whole.split(1).into_iter().flatten() {
             // SAFETY: the code is this contraction's, and the arguments are as long as its views reach.
-            unsafe {
+            checked(|| unsafe {
                 whole.sum().run(code.address(0).unwrap(), &pointers(args), packed.as_ptr().cast(), std::ptr::null_mut(), &piece);
-            }
+            });
         }
     };
     product(&attention.scores, args);
@@ -155,7 +155,7 @@ fn by_steps(attention: &Attention, isa: Isa, args: &mut [Vec<f32>]) {
     // SAFETY: the entry is that of the nest.
     let function = unsafe { code.function::<unsafe extern "sysv64" fn(*const *mut u8, usize, usize)>(nest.entry) };
     // SAFETY: the arguments are as long as its accesses reach.
-    unsafe { function.expect("the entry is in the code").get()(pointers(args).as_ptr(), 0, nest.n_items) };
+    checked(|| unsafe { function.expect("the entry is in the code").get()(pointers(args).as_ptr(), 0, nest.n_items) });
     product(&attention.values, args);
 }
 
@@ -193,7 +193,9 @@ fn check_blocks(sizes: &Sizes, isa: Isa, threads: usize, rng: &mut fastrand::Rng
     running(format!("{isa:?} {sizes:?}"));
     for piece in compiled.split(threads).into_iter().flatten() {
         // SAFETY: the code is this kernel's; the arguments are as long as its views reach, and the scratch memory as it asks.
-        unsafe { compiled.sum().run(code.address(0).unwrap(), &pointers, std::ptr::null(), scratch.as_mut_ptr().cast(), &piece) };
+        checked(|| unsafe {
+            compiled.sum().run(code.address(0).unwrap(), &pointers, std::ptr::null(), scratch.as_mut_ptr().cast(), &piece)
+        });
     }
     for (at, (found, expected)) in fenced[OUT].values().iter().zip(&expected[OUT]).enumerate() {
         // Weights sum to 1, values and quotients are below 1, and each of the two sums of a row is off by less than this share.
@@ -206,7 +208,7 @@ fn check_blocks(sizes: &Sizes, isa: Isa, threads: usize, rng: &mut fastrand::Rng
 fn blocks_give_what_steps_give() {
     let mut rng = fastrand::Rng::with_seed(11);
     for isa in isas() {
-        for _ in 0..150 {
+        for _ in rounds(150) {
             let sizes = Sizes::random(&mut rng);
             let threads = rng.usize(1..5);
             check_blocks(&sizes, isa, threads, &mut rng);

@@ -96,9 +96,9 @@ fn products_of_bytes_are_exact() {
         let whole = Compiled::from(compiled);
         for piece in whole.split(2).into_iter().flatten() {
             // SAFETY: the machine has these instructions, and the arguments are as long as the views reach.
-            unsafe {
+            checked(|| unsafe {
                 whole.sum().run(code.address(0).unwrap(), &pointers, packed.as_ptr().cast(), std::ptr::null_mut(), &piece);
-            }
+            });
         }
         for (at, found) in out.values().iter().enumerate() {
             let (row, column) = (at / n as usize, at % n as usize);
@@ -144,9 +144,9 @@ fn depthwise_windows_of_bytes_are_exact() {
         let whole = Compiled::from(compiled);
         for piece in whole.split(2).into_iter().flatten() {
             // SAFETY: the machine has these instructions, and the arguments are as long as the views reach.
-            unsafe {
+            checked(|| unsafe {
                 whole.sum().run(code.address(0).unwrap(), &pointers, packed.as_ptr().cast(), std::ptr::null_mut(), &piece);
-            }
+            });
         }
         let mut at = 0;
         each(&[size, size, channels], |p| {
@@ -225,7 +225,7 @@ fn convolutions_of_bytes_by_tiles_are_exact() {
             for piece in pieces {
                 let (packed, scratch) = (packed.as_ptr().cast(), scratch.as_mut_ptr().cast());
                 // SAFETY: the code is this convolution's; the arguments are as long as its views reach, the scratch memory as it asks.
-                unsafe { whole.sum().run(code.address(0).unwrap(), &pointers, packed, scratch, &piece) };
+                checked(|| unsafe { whole.sum().run(code.address(0).unwrap(), &pointers, packed, scratch, &piece) });
             }
         }
         let mut expected = vec![0xa5u8; size * outputs];

@@ -52,7 +52,7 @@ fn run(compiled: &Compiled, asm: Asm, args: &[Vec<f32>], weights: &[u8], weight_
         for piece in pieces {
             let (packed, scratch) = (packed.as_ptr(), scratch.as_mut_ptr().cast());
             // SAFETY: the code is this contraction's; the arguments are as long as its views reach, the scratch memory as it asks.
-            unsafe { compiled.sum().run(code.address(0).unwrap(), &pointers, packed, scratch, &piece) };
+            checked(|| unsafe { compiled.sum().run(code.address(0).unwrap(), &pointers, packed, scratch, &piece) });
         }
     }
     fenced[2].values().iter().map(|value| value.to_bits()).collect()
@@ -90,7 +90,7 @@ fn check(
 fn products_convert_weights() {
     let mut rng = fastrand::Rng::with_seed(31);
     for isa in isas() {
-        for round in 0..60 {
+        for round in rounds(60) {
             // One tile converts in registers, many tiles a group of columns.
             let m = if round % 2 == 0 { rng.u64(1..8) } else { rng.u64(30..90) };
             let mut contract = product(rng.u64(1..3), m, rng.u64(1..90), rng.u64(1..70), round % 3 == 0);
@@ -122,7 +122,7 @@ fn rows_convert_weights() {
     let mut rng = fastrand::Rng::with_seed(32);
     for isa in isas() {
         let lanes = isa.lanes() as u64;
-        for _ in 0..60 {
+        for _ in rounds(60) {
             let m = rng.u64(1..if isa == Isa::Avx2 { 4 } else { 8 });
             let mut contract = product(rng.u64(1..3), m, rng.u64(1..70), lanes * rng.u64(1..20), true);
             decorate(&mut contract, [0, 1, 8, 9][rng.usize(0..4)]);
@@ -155,7 +155,7 @@ fn convolution(isa: Isa, rng: &mut fastrand::Rng) -> Conv {
 fn convolutions_by_tiles_convert_weights() {
     let mut rng = fastrand::Rng::with_seed(33);
     for isa in isas() {
-        for _ in 0..12 {
+        for _ in rounds(12) {
             let contract = convolution(isa, &mut rng).contract();
             for size in [Size::Two, Size::Four] {
                 check(&contract, ONE_FOR_ALL, isa, &mut rng, &|contract, asm| {
@@ -170,7 +170,7 @@ fn convolutions_by_tiles_convert_weights() {
 fn depthwise_windows_convert_weights() {
     let mut rng = fastrand::Rng::with_seed(34);
     for isa in isas() {
-        for _ in 0..20 {
+        for _ in rounds(20) {
             let conv = Conv { channels: isa.lanes() as u64, ..convolution(isa, &mut rng) };
             let mut contract = conv.contract();
             contract.sum.truncate(3);

@@ -320,14 +320,14 @@ fn typed_rows(rng: &mut Rng) -> Case {
 
 #[test]
 fn elements_of_every_type() {
-    for seed in 0..400 {
+    for seed in seeds(400) {
         check_typed(&typed_elementwise(&mut Rng::with_seed(seed)), "typed", seed);
     }
 }
 
 #[test]
 fn folds_of_every_type() {
-    for seed in 0..300 {
+    for seed in seeds(300) {
         check_typed(&typed_rows(&mut Rng::with_seed(seed)), "typed rows", seed);
     }
 }
