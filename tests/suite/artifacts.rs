@@ -336,6 +336,45 @@ fn runs_end_though_no_thread_comes() {
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout));
 }
 
+/// Under gcc's sanitizers a C program sees what an artifact reads, writes, frees and forgets of the program's memory, by the C library
+/// and by threads; the kernels themselves are not instrumented.
+#[test]
+fn c_programs_are_clean_under_sanitizers() {
+    use std::os::unix::process::CommandExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let divides = "def @main(%x: Tensor[(3), int32], %y: Tensor[(3), int32]) { divide(%x, %y) }";
+    std::fs::create_dir(at.join("mlp")).expect("a new folder");
+    std::fs::write(at.join("net.relay"), divides).expect("written");
+    relayc(at, &["build", "net.relay", "-o", "net.so", "--emit", "so,header,obj"]);
+    relayc(at, &["model", "mlp", "--params", "mlp/mlp.params", "-o", "mlp/mlp.relay"]);
+    relayc(at, &["build", "mlp/mlp.relay", "--params", "mlp/mlp.params", "-o", "mlp/net.so", "--emit", "so,header,obj"]);
+    // That of threads sees how an object fills its memory, by functions of the C library, but not that it gives memory back to the system
+    // before another thread gets it: it would take that for a race.
+    for (sanitizer, artifacts) in [("address", &["./net.so", "net.o"][..]), ("thread", &["./net.so"][..])] {
+        for (source, within) in [("tests/support/abi.c", "."), ("examples/c/threads.c", "mlp")] {
+            for artifact in artifacts {
+                let (within, source) = (at.join(within), root.join(source).display().to_string());
+                let flag = format!("-fsanitize={sanitizer}");
+                cc(&within, &[&flag, "-g", "-I.", &source, artifact, "-lpthread", "-o", "watched"]);
+                let mut watched = Command::new(within.join("watched"));
+                // SAFETY: between fork and exec it makes one system call, which takes a number. The sanitizer of threads has places for
+                // memory that random addresses may miss.
+                unsafe {
+                    watched.pre_exec(|| {
+                        libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+                        Ok(())
+                    })
+                };
+                let out = watched.current_dir(&within).stdin(Stdio::null()).output().expect("it runs");
+                let words = String::from_utf8_lossy(&out.stderr);
+                assert!(out.status.success() && words.is_empty(), "{source} with {artifact:?}, {sanitizer}: {words}");
+            }
+        }
+    }
+}
+
 /// The best target that this machine runs.
 fn target() -> &'static str {
     if Cpu::get().has(Isa::Avx512) { "x86-64-v4" } else { "x86-64-v3" }

@@ -2,110 +2,56 @@
 //!
 //! It may leave a temporary file of its own name, which a later run removes once it is a day old.
 
+use crate::writers::{relayc, run, words, writers};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-/// A command that writes files, and what they hold before and after it.
-struct Writer {
-    args: Vec<String>,
-    files: Vec<PathBuf>,
-}
-
-/// What is killed leaves its temporary folders, too: where `TMPDIR` says.
-fn relayc(folder: &Path, args: &[String]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_relayc"));
-    command.env("TMPDIR", folder).args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command
-}
-
-fn run(folder: &Path, args: &[String]) {
-    let status = relayc(folder, args).status().expect("relayc runs");
-    assert!(status.success(), "{args:?}");
-}
-
-fn words(text: &str) -> Vec<String> {
-    text.split_whitespace().map(str::to_owned).collect()
-}
-
-/// Commands that write what is large enough to be killed at.
-fn writers(folder: &Path) -> Vec<Writer> {
-    let at = |name: &str| folder.join(name);
-    let (net, weights) = (at("given.relay"), at("given.params"));
-    let shown = |path: &Path| path.display().to_string();
-    run(folder, &words(&format!("model mlp -o {} --params {}", shown(&net), shown(&weights))));
-    let given = format!("{} --params {}", shown(&net), shown(&weights));
-    let model = at("model.onnx");
-    run(folder, &words(&format!("export {given} --to onnx -o {}", shown(&model))));
-    // `{0}` and `{1}` are the files that it writes.
-    let writer = |command: &str, names: &[&str]| {
-        let files: Vec<PathBuf> = names.iter().map(|name| at(name)).collect();
-        let filled = files
-            .iter()
-            .enumerate()
-            .fold(command.to_owned(), |command, (i, file)| command.replace(&format!("{{{i}}}"), &shown(file)));
-        Writer { args: words(&filled), files }
-    };
-    vec![
-        writer("model mlp -o {0} --params {1}", &["again.relay", "again.params"]),
-        writer(&format!("export {given} --to onnx -o {{0}}"), &["net.onnx"]),
-        writer(&format!("run {given} --fill ones --outputs {{0}} --save-steps {{1}}"), &["out.npz", "steps.npz"]),
-        #[cfg(feature = "jit")]
-        writer(
-            &format!("build {given} -o {{0}} --target x86-64-v3 --emit so,header,obj,asm,graph-json,params"),
-            &["net.so", "net.h", "net.o", "net.x86-64-v3.s", "net.json", "net.params"],
-        ),
-        writer(&format!("import {} -o {{0}} --params {{1}}", shown(&model)), &["imported.relay", "imported.params"]),
-        writer(&format!("params convert {} -o {{0}}", shown(&weights)), &["weights.safetensors"]),
-        writer(&format!("params bind {given} -o {{0}}"), &["bound.relay"]),
-        writer(&format!("viz {} -f html -o {{0}}", shown(&net)), &["net.html"]),
-        writer(&format!("reduce {given} --fill ones -o {{0}} --max-runs 1 -- true {{inputs}}"), &["small.relay", "small.npz"]),
-    ]
-}
-
-/// Ends it as nothing can be ended otherwise.
-fn kill(mut child: Child) {
+/// Ends it as nothing can be ended otherwise; whether it had not ended before.
+fn kill(mut child: Child) -> bool {
     child.kill().expect("it can be killed");
-    child.wait().expect("it ends");
+    child.wait().expect("it ends").code().is_none()
 }
 
-/// So often a writer is killed.
-const TRIES: u32 = 40;
-
-const OLD: &[u8] = b"what was there before";
+/// How often each writer is killed; `RELAYC_KILLS` states the kills of all together.
+const KILLS: usize = 20;
 
 #[test]
 fn a_killed_writer_leaves_the_old_or_the_new_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut random = fastrand::Rng::with_seed(7);
-    for Writer { args, files } in writers(folder.path()) {
+    let writers = writers(folder.path(), folder.path());
+    let all = std::env::var("RELAYC_KILLS").ok().map(|text| text.parse::<usize>().expect("a number"));
+    let kills = all.map_or(KILLS, |all| all.div_ceil(writers.len()));
+    let (mut n_killed, mut n_old, mut n_files) = (0, 0, 0);
+    for writer in &writers {
+        let args = &writer.args;
+        writer.reset();
         let start = Instant::now();
-        run(folder.path(), &args);
+        run(folder.path(), args);
         let whole = start.elapsed();
-        let new: Vec<Vec<u8>> = files.iter().map(|file| std::fs::read(file).expect("it was written")).collect();
-        let mut n_old = 0;
-        for attempt in 0..TRIES {
-            for file in &files {
-                std::fs::write(file, OLD).expect("the folder can be written");
-            }
-            let child = relayc(folder.path(), &args).spawn().expect("relayc starts");
+        let new = writer.found();
+        let before = n_old;
+        for attempt in 0..kills {
+            writer.reset();
+            let child = relayc(folder.path(), args).spawn().expect("relayc starts");
             // The first at once; some of the others when they have ended, if the machine is not slower by now than it was.
             let share = if attempt == 0 { 0.0 } else { random.f64() * 1.2 };
             std::thread::sleep(whole.mul_f64(share));
-            kill(child);
-            for (file, new) in files.iter().zip(&new) {
-                let found = std::fs::read(file).expect("a file is there at every moment");
-                let is_old = found == OLD;
+            n_killed += usize::from(kill(child));
+            for (((file, old), new), found) in writer.files.iter().zip(&new).zip(writer.found()) {
+                let is_old = found == *old;
                 assert!(is_old || found == *new, "{} holds {} bytes, neither old nor new", file.display(), found.len());
                 n_old += usize::from(is_old);
+                n_files += 1;
             }
         }
-        assert!(n_old > 0, "{args:?} was never killed before its end");
-        swept(folder.path(), &args);
-        for (file, new) in files.iter().zip(&new) {
-            assert!(std::fs::read(file).is_ok_and(|found| found == *new), "{} is not new", file.display());
-        }
+        assert!(n_old > before, "{args:?} was never killed before its end");
+        writer.reset();
+        swept(folder.path(), args);
+        assert!(writer.found() == new, "{args:?} does not give what it gave");
     }
+    println!("{} starts, {n_killed} killed; of {n_files} files {n_old} were old", kills * writers.len());
 }
 
 /// What is left over is named as temporaries are, and goes with the next run once it is old.

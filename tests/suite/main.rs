@@ -13,9 +13,15 @@ mod dynamic;
 mod editors;
 #[cfg(feature = "jit")]
 mod examples;
+#[cfg(feature = "jit")]
+mod faults;
 mod fmt;
 mod forms;
 mod graph_json;
+#[cfg(feature = "jit")]
+mod growth;
+#[cfg(feature = "jit")]
+mod hardened;
 #[cfg(feature = "jit")]
 mod kill;
 mod lints;
@@ -80,3 +86,5 @@ mod subgraphs;
 mod synced;
 #[cfg(feature = "jit")]
 mod unaligned;
+#[cfg(feature = "jit")]
+mod writers;
