@@ -6,7 +6,7 @@ use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::count;
 use relayc_driver::optimise::MAX_LEVEL;
-use relayc_driver::{Phase, Program, export};
+use relayc_driver::{Phase, Program, endings, export};
 use relayc_sys as sys;
 use std::path::{Path, PathBuf};
 
@@ -68,6 +68,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let written: Vec<&Path> = args.params_out.iter().chain([&args.output]).map(PathBuf::as_path).collect();
     let said = |wrong| console.files(&[wrong], &Sources::new());
     sys::replaces_none(&written, &read, "the model is made from").map_err(said)?;
+    args.params_out.as_deref().map_or(Ok(()), |path| endings::only(path, "the constants of a graph", "params")).map_err(said)?;
     let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &args.set))?;
     console.inputs(&program, &args.entry, &args.params, &args.inputs)?;
     let written = match args.to {

@@ -1,6 +1,7 @@
 //! `relayc model`: writes the networks of relay.testing as text and weights.
 
 use super::{Console, exit};
+use relayc_driver::endings;
 use relayc_driver::model::{self, ModelError};
 use relayc_driver::tensors::{self, params};
 use relayc_sys::{self as sys, Content};
@@ -67,7 +68,8 @@ fn write(console: &Console, name: &str, flags: &[String]) -> Result<(), ModelErr
     let mut files: Vec<(&Path, Content)> = Vec::new();
     files.extend(target.text.as_deref().map(|path| (path, Content::Bytes(model.text.as_bytes()))));
     if let (Some(path), Some(weights)) = (&target.params, &model.weights) {
-        files.push((path, tensors::making_of(path, params::FORMAT, weights)));
+        let format = endings::of_tensors(path, Some(params::FORMAT)).map_err(found)?;
+        files.push((path, tensors::making_of(path, format, weights)));
     }
     sys::write_all(files).map_err(found)?;
     if target.text.is_none() {

@@ -6,7 +6,7 @@ use clap::Subcommand;
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::count;
-use relayc_driver::{self as driver, Phase, ReadOptions, compare, params, tensors};
+use relayc_driver::{self as driver, Phase, ReadOptions, compare, endings, params, tensors};
 use relayc_sys::{self as sys, Content};
 use std::path::{Path, PathBuf};
 
@@ -176,7 +176,8 @@ fn bind(console: &Console, args: &Bind) -> Result<u8, u8> {
 fn unbind(console: &Console, args: &Unbind) -> Result<u8, u8> {
     let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &[]))?;
     let unbound = params::unbind(&mut program, &args.entry).map_err(|wrong| console.files(&[wrong], &program.sources))?;
-    let content = tensors::making_of(&args.params, tensors::params::FORMAT, &unbound.weights);
+    let format = endings::of_tensors(&args.params, Some(tensors::params::FORMAT)).map_err(|wrong| said(console, &[wrong]))?;
+    let content = tensors::making_of(&args.params, format, &unbound.weights);
     let mut files = vec![(args.params.as_path(), content)];
     files.extend(args.output.as_deref().map(|path| (path, Content::Bytes(unbound.text.as_bytes()))));
     let to: Vec<&Path> = files.iter().map(|(path, _)| *path).collect();

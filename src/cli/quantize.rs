@@ -5,6 +5,7 @@ use clap::ValueEnum;
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
 use relayc_driver::bind::{self, Bound, Requests};
+use relayc_driver::endings;
 use relayc_driver::quantize::{self, Method, Options, Ready};
 use relayc_driver::tensors;
 use relayc_driver::{Phase, Program, optimise, params, run, show};
@@ -72,7 +73,9 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let mut read = args.values.files(&args.file);
     read.extend(args.sample.iter().map(PathBuf::as_path));
     let written: Vec<&Path> = args.params_out.iter().chain(&args.output).map(PathBuf::as_path).collect();
-    if let Err(wrong) = sys::replaces_none(&written, &read, "the program is quantized from") {
+    let free = sys::replaces_none(&written, &read, "the program is quantized from");
+    let format = free.and_then(|()| args.params_out.as_deref().map(weight_format).transpose());
+    if let Err(wrong) = format {
         return console.files(&[wrong], &Sources::default());
     }
     let until = Phase::Main;
@@ -84,6 +87,11 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
         Ok(()) => exit::FINE,
         Err(wrong) => console.files(&wrong, &program.sources),
     }
+}
+
+/// The format of the file for the weights.
+fn weight_format(path: &Path) -> Result<tensors::Format, Diagnostic> {
+    endings::of_tensors(path, Some(tensors::params::FORMAT))
 }
 
 fn quantized(console: &Console, args: &Args, program: &mut Program) -> Result<(), Vec<Diagnostic>> {
@@ -110,7 +118,7 @@ fn quantized(console: &Console, args: &Args, program: &mut Program) -> Result<()
     };
     let mut files: Vec<(&Path, Content)> = vec![];
     if let (Some(path), Some(unbound)) = (&args.params_out, &unbound) {
-        files.push((path, tensors::making_of(path, tensors::params::FORMAT, &unbound.weights)));
+        files.push((path, tensors::making_of(path, weight_format(path).map_err(one)?, &unbound.weights)));
     }
     files.extend(args.output.as_deref().map(|path| (path, Content::Bytes(text.as_bytes()))));
     sys::write_all(files).map_err(one)?;

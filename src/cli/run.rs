@@ -20,6 +20,7 @@ use relayc_base::diag::{Diagnostic, codes};
 use relayc_driver::bind::{self, Bound, Requests};
 use relayc_driver::detect::{self, View};
 use relayc_driver::draw;
+use relayc_driver::endings;
 use relayc_driver::inspect;
 use relayc_driver::optimise;
 use relayc_driver::outputs::{self, Named, OutputRequests, Tolerance};
@@ -145,7 +146,7 @@ enum Engine {
 
 pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let start = Instant::now();
-    replaces_nothing(args).map_err(|wrong| console.files(&[wrong], &Sources::default()))?;
+    check_written(args).map_err(|wrong| console.files(&[wrong], &Sources::default()))?;
     if inspect::is_elf(&args.program.file) {
         #[cfg(feature = "jit")]
         return Ok(artifact::run(console, args, start));
@@ -308,8 +309,10 @@ fn output_requests(args: &Args) -> OutputRequests {
     OutputRequests { files: args.output.clone(), all: args.outputs.clone() }
 }
 
-/// Requires that no output goes to a file that the run reads. Errors: E0702.
-fn replaces_nothing(args: &Args) -> Result<(), Diagnostic> {
+/// Requires that no output goes to a file that the run reads, or that has the name of another format. Errors: E0702, E0721.
+fn check_written(args: &Args) -> Result<(), Diagnostic> {
+    [&args.outputs, &args.save_steps].into_iter().flatten().try_for_each(|path| outputs::format_of(path).map(drop))?;
+    args.draw.as_deref().map_or(Ok(()), |path| endings::only(path, "a picture", "png"))?;
     let named = args.output.iter().filter_map(|text| bind::file_of(text));
     let written: Vec<&Path> =
         named.chain([&args.outputs, &args.save_steps, &args.draw].into_iter().filter_map(|path| path.as_deref())).collect();

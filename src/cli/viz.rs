@@ -4,7 +4,9 @@ use super::{Console, compiled, exit};
 use crate::engine::profile_overlay;
 use crate::engine::subgraphs::CompileTrigger;
 use clap::ValueEnum;
+use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
+use relayc_driver::endings;
 use relayc_driver::optimise;
 use relayc_driver::viz::{self, Form, Graph, Memory, Part};
 use relayc_driver::{self as driver, Phase, Program};
@@ -14,14 +16,14 @@ use std::time::Duration;
 
 /// Draw a program.
 ///
-/// `relayc viz net.relay` draws it in the terminal, `relayc viz net.relay -f html -o net.html` makes an interactive page.
+/// `relayc viz net.relay` draws it in the terminal, `relayc viz net.relay -o net.html` makes an interactive page.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     program: compiled::Given,
-    /// The format.
-    #[arg(short, long, value_enum, default_value_t = Format::Term)]
-    format: Format,
+    /// The format; without it what the name of the file says, and `term` on standard output.
+    #[arg(short, long, value_enum)]
+    format: Option<Format>,
     /// The file to write; standard output without it.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -66,7 +68,28 @@ enum Format {
     Html,
 }
 
+impl Format {
+    /// The endings of files.
+    const ENDINGS: [(&str, Format); 4] =
+        [("txt", Format::Term), ("dot", Format::Dot), ("svg", Format::Svg), ("html", Format::Html)];
+}
+
 impl Args {
+    /// The format: the chosen one, or else that of the file's name. Errors: E0721.
+    fn format(&self) -> Result<Format, Diagnostic> {
+        let path = match (self.format, &self.output) {
+            (Some(format), _) => return Ok(format),
+            (None, None) => return Ok(Format::Term),
+            (None, Some(path)) => path,
+        };
+        let Some(ending) = path.extension() else { return Ok(Format::Term) };
+        let found = Format::ENDINGS.iter().find(|(known, _)| ending.eq_ignore_ascii_case(known)).map(|&(_, format)| format);
+        found.ok_or_else(|| {
+            let endings: Vec<String> = Format::ENDINGS.iter().map(|(ending, _)| format!(".{ending}")).collect();
+            endings::unknown(path, "a drawing", &endings).help("or choose the format: `-f svg`")
+        })
+    }
+
     /// The width of a drawing on a terminal.
     fn columns(&self) -> usize {
         let least = u16::try_from(*viz::WIDTHS.start()).unwrap_or(0);
@@ -85,6 +108,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
 /// Draws the program; returns the exit code. Errors: the exit code, after reporting the error.
 fn drawn(console: &Console, args: &Args) -> Result<u8, u8> {
     let given = &args.program;
+    let format = args.format().map_err(|wrong| console.files(&[wrong], &Sources::default()))?;
     let passes = args.passes.as_ref().map(|text| passes_of(console, text)).transpose()?;
     let mut program = driver::check_file(&given.file, Phase::Main, &given.how());
     // What is wrong can be drawn, but neither optimised nor compiled.
@@ -115,7 +139,7 @@ fn drawn(console: &Console, args: &Args) -> Result<u8, u8> {
         times(console, args, &program, &mut graph)?;
     }
     let memory = if args.plan { Some(memory(console, args, &program, &mut graph)?) } else { None };
-    let form = match args.format {
+    let form = match format {
         Format::Term => Form::Term { width: args.columns() },
         Format::Dot => Form::Dot,
         Format::Svg => Form::Svg,

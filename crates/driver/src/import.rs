@@ -10,7 +10,7 @@ mod mxnet;
 mod shape;
 
 use super::misplaced::misplaced;
-use super::{bind, run, show};
+use super::{bind, endings, run, show};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::limits::SOURCE_BYTES;
 use relayc_base::text::{count, thousands};
@@ -23,7 +23,7 @@ use relayc_ops as ops;
 use relayc_sys as sys;
 use relayc_weights as formats;
 use relayc_weights::foreign::MODEL;
-use relayc_weights::{Format, Named, params};
+use relayc_weights::{Named, params};
 use std::path::{Path, PathBuf};
 
 /// The model to import, and the options.
@@ -78,6 +78,9 @@ pub fn import(request: &Request) -> Outcome {
         Ok(bytes) => bytes,
         Err(error) => return Outcome::refused(error),
     };
+    if let Some(Err(denied)) = request.params.as_deref().map(|path| endings::of_tensors(path, Some(params::FORMAT))) {
+        return Outcome::refused(denied);
+    }
     let kind = relayc_exchange::kind(&bytes);
     if !matches!(kind, Some(Kind::MxnetSymbol | Kind::DarknetCfg | Kind::Archive))
         && let Some(misplaced) = misplaced(&request.model.display().to_string(), &bytes, MODEL)
@@ -247,11 +250,10 @@ fn checked(
     Ok((Imported { text, weights, told }, warnings))
 }
 
-/// The weights as a file of the format that its name gives, `.params` by default. Errors: E0702 for names that the format cannot
-/// store.
+/// The weights as a file of the format that its name says, `.params` where that has no ending. Errors: E0721; E0702 for names that
+/// the format cannot store.
 fn weight_file(path: &Path, weights: &Named) -> Result<Vec<u8>, Diagnostic> {
-    let name = path.display().to_string();
-    formats::encode(Format::of_name(&name).unwrap_or(params::FORMAT), &name, weights)
+    formats::encode(endings::of_tensors(path, Some(params::FORMAT))?, &path.display().to_string(), weights)
 }
 
 /// Adds to a message of inference the node that it concerns.

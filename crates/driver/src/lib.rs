@@ -9,6 +9,7 @@ pub mod config;
 pub mod detect;
 pub mod draw;
 pub mod emit;
+pub mod endings;
 pub mod error;
 pub mod example;
 pub mod export;

@@ -11,7 +11,8 @@ pub use relayc_weights::Named;
 use super::bind::Bound;
 use super::bind::leaves::{self, Leaf};
 use super::bind::source::{Files, Source};
-use super::tensors;
+use super::endings;
+use super::tensors::{self, Format};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_ir::tensor::compare::compare;
 use relayc_ir::tensor::{Tensor, npy};
@@ -47,7 +48,7 @@ pub(crate) fn result_names(said: Option<Vec<&str>>, ty: Ty, types: &Types) -> Ve
 pub struct OutputRequests {
     /// `-o NAME=@FILE.npy`.
     pub files: Vec<String>,
-    /// `--outputs FILE`: all tensors, in the format of the file's name, .npz by default.
+    /// `--outputs FILE`: all tensors, in the format of [`format_of`].
     pub all: Option<PathBuf>,
 }
 
@@ -58,7 +59,7 @@ impl OutputRequests {
     }
 }
 
-/// Writes all files or none, with the steps of the run if they are kept. Errors: E0706 for an unknown output, E0707, E0702.
+/// Writes all files or none, with the steps of the run if they are kept. Errors: E0706 for an unknown output, E0707, E0702, E0721.
 pub fn write(outputs: &Named, requests: &OutputRequests, steps: Option<(&Path, &Named)>) -> Result<(), Vec<Diagnostic>> {
     let names: Vec<String> = outputs.iter().map(|(name, _)| name.clone()).collect();
     let errors = requests.check(&names);
@@ -72,15 +73,26 @@ pub fn write(outputs: &Named, requests: &OutputRequests, steps: Option<(&Path, &
         files.push((path, Content::Made(Box::new(move |out| npy::write_to(tensor, out).map(Ok)))));
     }
     if let Some(path) = &requests.all {
-        files.push((path, tensors::making_of(path, npz::FORMAT, outputs)));
+        files.push(all_of(outputs, path).map_err(|error| vec![error])?);
     }
-    files.extend(steps.map(|(path, steps)| (path, tensors::making_of(path, npz::FORMAT, steps))));
+    if let Some((path, steps)) = steps {
+        files.push(all_of(steps, path).map_err(|error| vec![error])?);
+    }
     sys::write_all(files).map_err(|error| vec![error])
 }
 
-/// Writes named tensors to a file, and optionally a text beside it: both or none. Errors: E0702.
+/// The format of a file of outputs or steps: what its name says, .npz where that has no ending. Errors: E0721.
+pub fn format_of(path: &Path) -> Result<Format, Diagnostic> {
+    endings::of_tensors(path, Some(npz::FORMAT))
+}
+
+fn all_of<'a>(tensors: &'a Named, path: &'a Path) -> Result<(&'a Path, Content<'a>), Diagnostic> {
+    format_of(path).map(|format| (path, tensors::making_of(path, format, tensors)))
+}
+
+/// Writes named tensors to a file, and optionally a text beside it: both or none. Errors: E0702, E0721.
 pub fn write_tensors(tensors: &Named, path: &Path, text: Option<(&Path, &str)>) -> Result<(), Diagnostic> {
-    let mut files = vec![(path, tensors::making_of(path, npz::FORMAT, tensors))];
+    let mut files = vec![all_of(tensors, path)?];
     files.extend(text.map(|(path, text)| (path, Content::Bytes(text.as_bytes()))));
     sys::write_all(files)
 }

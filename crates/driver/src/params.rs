@@ -11,7 +11,7 @@ pub use table::shown;
 use super::bind::errors::unknown_entry;
 use super::bind::leaves::{self, Leaf};
 use super::tensors::{self, Format};
-use super::{Program, bind, run, show};
+use super::{Program, bind, endings, run, show};
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::SpellingSearch;
 use relayc_ir::tensor::{Tensor, npy};
@@ -140,7 +140,7 @@ pub fn save(path: &Path, name: &str, tensor: Tensor) -> Result<(), Diagnostic> {
         None if relayc_weights::is_npy_name(&path.display().to_string()) => {
             Content::Made(Box::new(|out| npy::write_to(&named[0].1, out).map(Ok)))
         }
-        None => return Err(errors::no_format_of_one(&path.display().to_string())),
+        None => return Err(endings::unknown(path, "a tensor", &endings::tensors(&[".npy"]))),
     };
     sys::write_all(vec![(path, content)])
 }
@@ -148,8 +148,7 @@ pub fn save(path: &Path, name: &str, tensor: Tensor) -> Result<(), Diagnostic> {
 /// Writes the tensors of a file in the format of the other name, in their order; returns their number. Errors: those of both
 /// files, E0721 for a name without a known format.
 pub fn convert(from: &Path, to: &Path) -> Result<usize, Diagnostic> {
-    let name = to.display().to_string();
-    let format = Format::of_name(&name).ok_or_else(|| errors::no_format(&name))?;
+    let format = endings::of_tensors(to, None)?;
     let file = tensors::open(from)?;
     let planned: Vec<Planned> =
         file.items().iter().map(|item| Planned { name: item.name.clone(), head: item.head.clone() }).collect();

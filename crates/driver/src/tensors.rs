@@ -78,9 +78,8 @@ pub(crate) fn making<'a>(format: Format, path: &Path, planned: Vec<Planned>, mut
     Content::Made(Box::new(move |out| formats::write_tensors(format, &name, &planned, &mut *give, out)))
 }
 
-/// As [`making`], for tensors in memory, in the format of the file's name or else in another.
-pub fn making_of<'a>(path: &Path, otherwise: Format, tensors: &'a [(String, Tensor)]) -> Content<'a> {
+/// As [`making`], for tensors in memory.
+pub fn making_of<'a>(path: &Path, format: Format, tensors: &'a [(String, Tensor)]) -> Content<'a> {
     let planned = tensors.iter().map(|(name, tensor)| Planned::of(name, tensor)).collect();
-    let format = Format::of_name(&path.display().to_string()).unwrap_or(otherwise);
     making(format, path, planned, Box::new(|i: usize| Ok(tensors[i].1.clone())))
 }

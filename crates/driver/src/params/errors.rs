@@ -1,28 +1,11 @@
 //! The messages for weights that cannot become part of a program.
 
 use crate::bind::Slot;
-use crate::tensors::{self, Format};
+use crate::tensors;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{SpellingSearch, count, join_words, thousands};
 use relayc_sys as sys;
 use std::path::PathBuf;
-
-/// E0721.
-pub(crate) fn no_format(name: &str) -> Diagnostic {
-    says_none(name, "named tensors", &[])
-}
-
-/// E0721, for a single tensor, which needs no name.
-pub(crate) fn no_format_of_one(name: &str) -> Diagnostic {
-    says_none(name, "a tensor", &["`.npy`"])
-}
-
-fn says_none(name: &str, what: &str, more: &[&str]) -> Diagnostic {
-    let named = Format::writable().map(|format| format!("`{format}`"));
-    let known: Vec<String> = more.iter().map(|&more| more.to_owned()).chain(named).collect();
-    Diagnostic::new(codes::E0721, format!("the name `{name}` says no format of {what}"))
-        .help(format!("end it in {}", join_words(&known, "or")))
-}
 
 /// E0720: no tensor has a parameter's name.
 pub(crate) fn nothing_bound(entry: &str, slots: &[Slot], files: &[PathBuf]) -> Diagnostic {
