@@ -32,6 +32,9 @@ pub(crate) struct Args {
     module: bool,
 }
 
+/// The note above a text whose sizes have lost their names, which no command can read.
+const NO_NAMES: &str = "note: the names of sizes are in the metadata section, which is left out: `--dim-names` or `--meta` keeps them\n";
+
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let until = match (args.module, args.types) {
         (true, _) => Phase::Main,
@@ -51,7 +54,12 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
         return exit::of(&program.diagnostics);
     }
     let options = show::Options { types: args.types, meta: args.meta, exact: args.exact, dim_names: args.dim_names };
-    match sys::stdout(&show::print(&program, options)) {
+    let text = show::print(&program, options);
+    let lost = !args.meta && show::names_sizes(&program.module) && text.contains("meta[tir.");
+    if lost && !console.quiet {
+        console.words(NO_NAMES);
+    }
+    match sys::stdout(&text) {
         Ok(()) => exit::FINE,
         Err(diagnostic) => {
             console.diagnostics(std::slice::from_ref(&diagnostic), &program.sources);

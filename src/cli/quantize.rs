@@ -114,7 +114,7 @@ fn quantized(console: &Console, args: &Args, program: &mut Program) -> Result<()
     };
     let text = match &unbound {
         Some(unbound) => unbound.text.clone(),
-        None => show::print(program, show::Options { types: true, meta: true, exact: true, dim_names: false }),
+        None => show::print(program, show::complete(&program.module)),
     };
     let mut files: Vec<(&Path, Content)> = vec![];
     if let (Some(path), Some(unbound)) = (&args.params_out, &unbound) {

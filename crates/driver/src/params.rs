@@ -184,15 +184,12 @@ pub fn bind(program: &mut Program, entry: &str, files: &[PathBuf]) -> Result<Bou
     if !passes::bind_params(module, global, weights) {
         return Err(vec![errors::calls_itself(entry)]);
     }
-    let text = show::print(program, PRINTED);
+    let text = show::print(program, show::complete(&program.module));
     if text.len() as u64 > sys::Limit::source().bytes {
         return Err(vec![errors::too_much_text(text.len() as u64)]);
     }
     Ok(Bound { text, n_bound })
 }
-
-/// How to print a program for others to run: as TVM prints it with types and metadata, floats exactly.
-const PRINTED: show::Options = show::Options { types: true, meta: true, exact: true, dim_names: false };
 
 /// A program with constants moved out.
 pub struct Unbound {
@@ -206,5 +203,5 @@ pub fn unbind(program: &mut Program, entry: &str) -> Result<Unbound, Diagnostic>
     let module = &mut program.module;
     let Some(global) = module.find_global(entry) else { return Err(run::no_entry(module, entry)) };
     let weights = passes::unbind_params(module, global).ok_or_else(|| errors::calls_itself(entry))?;
-    Ok(Unbound { text: show::print(program, PRINTED), weights })
+    Ok(Unbound { text: show::print(program, show::complete(&program.module)), weights })
 }

@@ -16,6 +16,11 @@ pub fn names_sizes(module: &Module) -> bool {
     module.types.symbols.has_named()
 }
 
+/// How to print a program for others to run: with types and metadata, floats exactly, and sizes by the names that it has for them.
+pub fn complete(module: &Module) -> Options {
+    Options { types: true, meta: true, exact: true, dim_names: names_sizes(module) }
+}
+
 /// The types of the expressions and bound variables exactly at a place, each once and sorted.
 pub fn types_at(program: &Program, span: Span) -> Vec<String> {
     let module = &program.module;

@@ -8,7 +8,7 @@ use relayc_driver::Program;
 use relayc_driver::emit::{origin, place};
 use relayc_driver::optimise::{self, PassPrinting};
 use relayc_driver::run::Limits;
-use relayc_driver::show::Options;
+use relayc_driver::show::{self, Options};
 use relayc_exec::assemble::Assembled;
 use relayc_exec::plan::{self, PlanNotes};
 use relayc_exec::{chain, listing};
@@ -29,7 +29,8 @@ pub enum Stage {
 pub fn stage(program: &mut Program, entry: &str, settings: &Settings, limits: &Limits, stage: Stage) -> Result<String, Refused> {
     let wrong = |error| Refused::Wrong(Box::new(error));
     if stage == Stage::Groups {
-        let options = Options { types: true, meta: false, exact: false, dim_names: false };
+        let dim_names = show::names_sizes(&program.module);
+        let options = Options { types: true, meta: false, exact: false, dim_names };
         return optimise::text(program, &compile::how(entry, settings), &PassPrinting::default(), options, None).map_err(wrong);
     }
     let show = |module: &Module, all: &Assembled| staged(stage, &program.sources, module, all, settings.threads);

@@ -16,7 +16,7 @@ pub use size::Size;
 
 use super::bind::{Bound, Slot, leaves};
 use super::run::{self, Limits, to_bound};
-use super::show::Options;
+use super::show::{self, Options};
 use super::{Phase, Program, check_text};
 use edit::{Edit, Edited};
 use relayc_base::Span;
@@ -177,7 +177,7 @@ fn renamed(values: Named, before: &[String], program: &Program, entry: &str) -> 
 const NAME: &str = "candidate.relay";
 
 fn text_of(module: &Module) -> String {
-    print(module, ops::table(), Options { types: false, meta: true, exact: true, dim_names: false })
+    print(module, ops::table(), Options { types: false, meta: true, exact: true, dim_names: show::names_sizes(module) })
 }
 
 /// Hashes a candidate, equally on every machine.
