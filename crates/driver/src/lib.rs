@@ -63,6 +63,7 @@ use timings::Timings;
 /// A program, as far as it was understood.
 #[derive(Clone)]
 pub struct Program {
+    /// The last text is its own; that of a model stands before it.
     pub sources: Sources,
     pub module: Module,
     /// In text order.
@@ -76,6 +77,11 @@ pub struct Program {
 impl Program {
     pub fn has_errors(&self) -> bool {
         diag::has_errors(&self.diagnostics)
+    }
+
+    /// Its text, of which there is none for one that could not be read.
+    pub fn text(&self) -> Option<&Arc<str>> {
+        self.sources.files().next_back().map(|file| &file.text)
     }
 }
 

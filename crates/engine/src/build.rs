@@ -95,7 +95,7 @@ pub fn build(program: &Program, request: &Request) -> Result<BuildOutputs, Vec<D
         }
         sizes.push(Size { name, inputs: ports.0, outputs: ports.1 });
     }
-    let source = program.sources.files().next().map_or("", |file| &file.text);
+    let source = program.text().map_or("", |text| text);
     let graph = graph(program, request, level);
     let json = graph.as_ref().map_or(String::new(), digests::marked);
     let facts = ImageFacts { entry: &request.entry, source, graph: &json, sizes: &sizes };

@@ -48,7 +48,7 @@ impl Part {
         let assembled = assembled(program, module, entry, request, settings)?;
         let origin = |expr| relayc_driver::emit::origin(&program.sources, module, expr);
         let asm = if request.asm { emit::assembly(&assembled, &origin) } else { String::new() };
-        let listing = listing(&assembled, module, &program.sources);
+        let listing = listing(&assembled, module, program);
         // The image has some weights unpacked.
         let constants = compile::constants(module, &assembled.plan, Keep::All);
         let eval = Eval { module, limits: &request.limits };
@@ -120,9 +120,9 @@ fn computed_here(
 
 /// A line for each step, its fields separated by tabs: operators, kernel, bytes of code, origin, arithmetic operations, bytes read and
 /// written, and where its text starts and ends in the source.
-fn listing(assembled: &Assembled, module: &Module, sources: &Sources) -> String {
+fn listing(assembled: &Assembled, module: &Module, program: &Program) -> String {
     let mut out = String::new();
-    let source = sources.files().next().map(|file| &file.text);
+    let (sources, source) = (&program.sources, program.text());
     for (at, step) in assembled.plan.steps.iter().enumerate().filter(|(_, step)| !step.once) {
         let (ops, how, bytes) = (plan::ops_text(step), assembled.describe(at), assembled.ranges[at].len());
         let origin = relayc_driver::emit::origin(sources, module, step.origin);
