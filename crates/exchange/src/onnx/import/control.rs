@@ -188,8 +188,7 @@ pub(crate) fn start_scan<'a>(walk: &mut Walk<'a>, site: Site<'a>, inputs: &[Opti
         let Some((shape, _)) = walk.b.tensor_ty(val) else { return Err(Refusal::wrong("an operand that is no tensor")) };
         let axis = axis_of(axis, shape.len())?;
         let n = shape.get(axis).and_then(|dim| dim.value());
-        let n =
-            n.ok_or_else(|| Refusal::unsupported("a scan of a length that is not known before running; `--shape` sets it"))?;
+        let n = n.ok_or_else(|| Refusal::unsupported("a scan of a length that is not known before running"))?;
         if length.is_some_and(|length| length != n) {
             return Err(Refusal::wrong("its scanned inputs have different lengths"));
         }

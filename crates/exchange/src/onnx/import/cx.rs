@@ -87,14 +87,13 @@ impl<'a> Cx<'a> {
 
     /// The dimensions of a tensor, which must all be known.
     pub(crate) fn dims(&self, val: Val) -> Result<Vec<i64>> {
-        dims_of(&self.shape(val)?)
-            .ok_or_else(|| Refusal::unsupported("a shape that is not known before running; `--shape` sets it"))
+        dims_of(&self.shape(val)?).ok_or_else(|| Refusal::unsupported("a shape that is not known before running"))
     }
 
     /// One dimension, which must be known.
     pub(crate) fn dim(&self, val: Val, axis: usize) -> Result<i64> {
         let dim = self.shape(val)?.get(axis).copied().and_then(Dim::value);
-        dim.ok_or_else(|| Refusal::unsupported("a dimension that is not known before running; `--shape` sets it"))
+        dim.ok_or_else(|| Refusal::unsupported("a dimension that is not known before running"))
     }
 
     /// Resolves an axis of a tensor of this rank, which counts from the end if negative.

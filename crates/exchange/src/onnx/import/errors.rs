@@ -72,6 +72,9 @@ const MAX_NAMES: usize = 8;
 /// Unsupported nodes by operator and reason.
 pub(crate) type Unsupported = IndexMap<(String, String), Vec<(String, Span)>, FxBuildHasher>;
 
+/// The end of reasons that numbers for the sizes of inputs do away with.
+const NOT_KNOWN: &str = "not known before running";
+
 /// The operator's name in reports about inputs.
 pub(crate) const INPUT: &str = "an input";
 pub(crate) const INITIALIZER: &str = "an initializer";
@@ -104,13 +107,18 @@ pub(crate) fn unsupported(model: &str, found: &Unsupported, n_nodes: usize) -> D
     diagnostic
 }
 
-/// Adds possible remedies to the report.
-pub(crate) fn with_helps(mut diagnostic: Diagnostic, found: &Unsupported) -> Diagnostic {
+/// Adds possible remedies to the report: flags of `relayc import`, which is named since a model may be read by another command.
+/// `shapes` are the inputs with sizes that are not known, each as `--shape` has it.
+pub(crate) fn with_helps(mut diagnostic: Diagnostic, found: &Unsupported, shapes: &[String]) -> Diagnostic {
+    if !shapes.is_empty() && found.keys().any(|(_, reason)| reason.ends_with(NOT_KNOWN)) {
+        let shapes: String = shapes.iter().take(MAX_NAMES).map(|shape| format!(" --shape {shape}")).collect();
+        diagnostic = diagnostic.help(format!("give the sizes numbers: `relayc import{shapes}`"));
+    }
     if !found.keys().any(|(kind, _)| kind == INPUT || kind == INITIALIZER) {
-        diagnostic = diagnostic.help("`--keep-going` makes the results of these nodes inputs of the program");
+        diagnostic = diagnostic.help("`relayc import --keep-going` makes the results of these nodes inputs of the program");
     }
     if found.keys().any(|(_, reason)| reason.ends_with("only a run knows")) {
-        let help = "what only a run knows can be given while importing, where it is an input of the model: `-i NAME=SPEC`";
+        let help = "what only a run knows can be given where it is an input of the model: `relayc import -i NAME=SPEC`";
         diagnostic = diagnostic.help(help);
     }
     diagnostic
@@ -189,7 +197,7 @@ pub(crate) fn too_many(model: &str, offset: usize, words: impl std::fmt::Display
 pub(crate) fn outside(model: &str, tensor: &str, location: &str) -> Diagnostic {
     let (tensor, location) = (shown(tensor), shown(location));
     Diagnostic::new(codes::E0717, format!("`{model}`: the elements of `{tensor}` are in another file, `{location}`"))
-        .help("`--external-data` reads files of the model's own folder, and of folders inside it")
+        .help("`relayc import --external-data` reads files of the model's own folder, and of folders inside it")
 }
 
 /// A location outside that is not read.

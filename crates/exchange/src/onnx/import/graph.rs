@@ -129,8 +129,22 @@ impl<'a> Walk<'a> {
         if self.request.keep_going && errors.is_empty() && !outputs.contains(&self.poison) {
             return Ok(Some(errors::left_open(found)));
         }
-        errors.insert(0, if self.request.keep_going { found } else { errors::with_helps(found, &self.unsupported) });
+        errors.insert(
+            0,
+            if self.request.keep_going { found } else { errors::with_helps(found, &self.unsupported, &self.open_shapes()) },
+        );
         Err(errors)
+    }
+
+    /// The shapes of inputs with sizes that are not known: `x=N,3,H,W`.
+    fn open_shapes(&self) -> Vec<String> {
+        let module = &self.b.module;
+        let shape = |(var, name): &(VarId, String)| {
+            let (dims, _) = module.types.as_tensor(module.vars[*var].ty?)?;
+            let texts = || dims.iter().map(|&dim| module.types.symbols.text_of(dim)).collect::<Vec<_>>().join(",");
+            dims.iter().any(|dim| dim.value().is_none()).then(|| format!("{}={}", shown(name), texts()))
+        };
+        self.inputs.iter().filter_map(shape).collect()
     }
 
     // ---- Frames ----

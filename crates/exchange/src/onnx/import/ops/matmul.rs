@@ -93,18 +93,18 @@ impl Cx<'_> {
     fn open_batches(&mut self, a: Val, b: Val) -> Result {
         let (shape_a, shape_b) = (self.shape(a)?, self.shape(b)?);
         if shape_a.len() != shape_b.len() {
-            return Err(Refusal::unsupported("batches that broadcast and are not known before running; `--shape` sets them"));
+            return Err(Refusal::unsupported("batches that broadcast and are not known before running"));
         }
         let n_batch = shape_a.len().saturating_sub(2);
         let differ = |(a, b): (&Dim, &Dim)| a.value().zip(b.value()).is_some_and(|(a, b)| a != b);
         let open = |(a, b): &(&Dim, &Dim)| a.value().is_none() || b.value().is_none();
         let n_open = shape_a.iter().zip(&shape_b).take(n_batch).filter(open).count();
         if n_open > 1 || shape_a.iter().zip(&shape_b).take(n_batch).any(differ) {
-            return Err(Refusal::unsupported("batches that broadcast and are not known before running; `--shape` sets them"));
+            return Err(Refusal::unsupported("batches that broadcast and are not known before running"));
         }
         let matrix = |shape: &[Dim]| dims_of(shape.get(n_batch..).unwrap_or_default());
         let (Some(matrix_a), Some(matrix_b)) = (matrix(&shape_a), matrix(&shape_b)) else {
-            return Err(Refusal::unsupported("matrices of a size that is not known before running; `--shape` sets it"));
+            return Err(Refusal::unsupported("matrices of a size that is not known before running"));
         };
         let flat = |cx: &mut Self, val: Val, matrix: &[i64]| {
             let shape: Vec<i64> = std::iter::once(-1).chain(matrix.iter().copied()).collect();

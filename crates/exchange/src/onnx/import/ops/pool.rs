@@ -43,9 +43,7 @@ fn pool(cx: &mut Cx, relay: [&'static str; 3], explicit: bool) -> Result<Pool> {
     let (mut ceil, mut wider) = (cx.flag("ceil_mode", false)?, false);
     if ceil && (explicit || (0..n).any(|axis| window.may_begin_behind(axis))) {
         let dims = dims_of(shape.get(2..).unwrap_or_default());
-        let dims = dims.ok_or_else(|| {
-            Refusal::unsupported("`ceil_mode` over dimensions that are not known before running; `--shape` sets them")
-        })?;
+        let dims = dims.ok_or_else(|| Refusal::unsupported("`ceil_mode` over dimensions that are not known before running"))?;
         let (before, after) = window.pads.split_at(n);
         let ends: Vec<i64> = (0..n).zip(dims).map(|(axis, dim)| window.end_padding(axis, dim)).collect();
         (ceil, wider) = (false, ends.iter().zip(after).any(|(end, after)| end > after));

@@ -83,9 +83,7 @@ pub(crate) fn window(cx: &mut Cx, shape: &[Dim], kernel: Vec<i64>) -> Result<Win
                 let at = |list: &[i64]| list.get(axis).copied().unwrap_or(1);
                 let dim = shape.get(axis.saturating_add(2)).and_then(|dim| dim.value());
                 let dim = dim.ok_or_else(|| {
-                    Refusal::unsupported(
-                        "padding to the same size of a dimension that is not known before running; `--shape` sets it",
-                    )
+                    Refusal::unsupported("padding to the same size of a dimension that is not known before running")
                 })?;
                 let (stride, reach) =
                     (at(&strides), at(&kernel).saturating_sub(1).saturating_mul(at(&dilations)).saturating_add(1));
