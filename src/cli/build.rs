@@ -112,6 +112,9 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     if let Some(words) = Fault::wanted().map_or_else(Some, |fault| fault.map(Fault::summary)) {
         return Err(console.usage(format_args!("nothing is built: {words}")));
     }
+    if sys::is_standard(&args.output) {
+        return Err(console.usage("`-o -`: what is built is several files, named after the first: `-o net.so`"));
+    }
     let settings = args.settings().map_err(|words| console.usage(words))?;
     let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &args.set))?;
     let settings = settings.into_iter().map(|settings| args.choices.chosen(console, settings, &program.sources));

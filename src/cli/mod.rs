@@ -158,6 +158,11 @@ impl Values {
     }
 }
 
+/// The file that `-o` names, if it names one: `-` is standard output.
+fn to_file(output: &Option<PathBuf>) -> Option<&Path> {
+    output.as_deref().filter(|path| !sys::is_standard(path))
+}
+
 /// The extensions of files of named tensors, for helps.
 fn named_tensors() -> String {
     join_words(&TensorFormat::extensions(), "or")

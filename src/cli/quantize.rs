@@ -1,6 +1,6 @@
 //! `relayc quantize`: 8-bit integers in the place of floats, by the ranges that activations have on samples.
 
-use super::{Console, Reading, Values, exit, named_tensors};
+use super::{Console, Reading, Values, exit, named_tensors, to_file};
 use clap::ValueEnum;
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
@@ -120,10 +120,10 @@ fn quantized(console: &Console, args: &Args, program: &mut Program) -> Result<()
     if let (Some(path), Some(unbound)) = (&args.params_out, &unbound) {
         files.push((path, tensors::making_of(path, weight_format(path).map_err(one)?, &unbound.weights)));
     }
-    files.extend(args.output.as_deref().map(|path| (path, Content::Bytes(text.as_bytes()))));
+    files.extend(to_file(&args.output).map(|path| (path, Content::Bytes(text.as_bytes()))));
     sys::write_all(files).map_err(one)?;
     let said = if args.json { format!("{:#}\n", report.json()) } else { report.text() };
-    match args.output {
+    match to_file(&args.output) {
         Some(_) => sys::stdout(&said).map_err(one),
         None => {
             console.words(&said);

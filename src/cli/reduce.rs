@@ -1,6 +1,6 @@
 //! `relayc reduce`: finds the smallest program with which a command still succeeds.
 
-use super::{Console, Reading, Values, exit, seconds};
+use super::{Console, Reading, Values, exit, seconds, to_file};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{count, shortened, thousands};
 use relayc_driver::bind::{self, Requests};
@@ -73,15 +73,15 @@ fn reduced(console: &Console, args: &Args, mut program: Program) -> Result<u8, V
         };
         return Ok(console.usage(words));
     }
-    if let Some(output) = &args.output {
+    if let Some(output) = to_file(&args.output) {
         let values = values.is_some().then(|| values_path(output));
-        if values.as_ref() == Some(output) {
+        if values.as_deref() == Some(output) {
             let shown = output.display();
             let words =
                 format_args!("`{shown}` is where the values go: the program needs another name, such as `-o small.relay`");
             return Ok(console.usage(words));
         }
-        let written: Vec<&Path> = [output].into_iter().chain(&values).map(PathBuf::as_path).collect();
+        let written: Vec<&Path> = [output].into_iter().chain(values.as_deref()).collect();
         sys::replaces_none(&written, &args.values.files(&args.file), "the smallest program is made from")
             .map_err(|error| vec![error])?;
     }
@@ -110,7 +110,7 @@ fn values(args: &Args, program: &mut Program, takes_inputs: bool) -> Result<Opti
 
 fn finish(console: &Console, args: &Args, test: &Command, outcome: &Outcome) -> Result<(), Diagnostic> {
     let Outcome { smallest, size, counts, done } = outcome;
-    match &args.output {
+    match to_file(&args.output) {
         // Nothing may have been smaller.
         Some(path) => write(path, smallest)?,
         None => sys::stdout(&smallest.text)?,
@@ -123,7 +123,7 @@ fn finish(console: &Console, args: &Args, test: &Command, outcome: &Outcome) -> 
         };
         console.words(&format!("{}; {why}\n", progress(counts, size)));
     }
-    if let Some(path) = args.output.as_deref().filter(|_| !console.quiet) {
+    if let Some(path) = to_file(&args.output).filter(|_| !console.quiet) {
         let words: Vec<String> = test.words(path, &values_path(path)).iter().map(|word| quoted(word)).collect();
         console.words(&format!("to see it again: {}\n", words.join(" ")));
     }

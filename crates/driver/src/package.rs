@@ -36,7 +36,7 @@ pub(super) struct Package {
 /// [`package::read`] and E0005 for its text, or as [`import`](super::import::import).
 pub(super) fn open(path: &Path, sources: &mut Sources) -> Result<Option<Package>, Vec<Diagnostic>> {
     // A pipe can be read once, as a text.
-    if !path.is_file() {
+    if sys::is_standard(path) || !path.is_file() {
         return Ok(None);
     }
     let one = |diagnostic| vec![diagnostic];

@@ -18,8 +18,11 @@ pub(crate) enum FileBytes {
 }
 
 impl FileBytes {
-    /// Opens a file of data. Errors: E0701, E0804.
+    /// Opens a file of data; `-` is standard input. Errors: E0701, E0804.
     pub(crate) fn open(path: &Path) -> Result<FileBytes, Diagnostic> {
+        if sys::is_standard(path) {
+            return sys::read_stdin(sys::Limit::data()).map(FileBytes::Memory);
+        }
         let file = sys::open_file(path, sys::Limit::data())?;
         match file.len {
             Some(len) => Ok(FileBytes::Disk(file, len)),

@@ -26,6 +26,11 @@ pub(super) fn unreadable(path: &Path, error: &Error) -> Diagnostic {
     Diagnostic::new(codes::E0701, format!("cannot read `{}`: {}", path.display(), reason(error)))
 }
 
+/// E0701 for a second input that is to come from standard input.
+pub(super) fn read_twice() -> Diagnostic {
+    Diagnostic::new(codes::E0701, "cannot read standard input: it was read before").help("give `-` in the place of one file only")
+}
+
 /// E0702, for a path or `standard output`.
 pub(super) fn unwritable(what: impl std::fmt::Display, error: &Error) -> Diagnostic {
     refused(what, &reason(error))

@@ -150,15 +150,27 @@ fn whole(from: impl Read, path: &Path, len: Option<u64>, limit: Limit) -> Result
 /// What standard input is called in messages.
 pub const STDIN: &str = "<stdin>";
 
-/// Reads standard input; not by its path, as it may be a socket, which has none that could be opened. Errors: as [`read_file`].
+/// Whether a path is `-`, which stands for standard input where a file is read, and for standard output where one is written.
+pub fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Whether standard input was read.
+static STDIN_READ: AtomicBool = AtomicBool::new(false);
+
+/// Reads standard input, once; not by its path, as it may be a socket, which has none that could be opened. Errors: as
+/// [`read_file`], and E0701 if it was read before.
 pub fn read_stdin(limit: Limit) -> Result<Vec<u8>, Diagnostic> {
+    if STDIN_READ.swap(true, Ordering::Relaxed) {
+        return Err(errors::read_twice());
+    }
     let limit = Limit { bytes: limit.bytes.min(PIPE_LIMIT), ..limit };
     whole(std::io::stdin().lock(), Path::new(STDIN), None, limit)
 }
 
-/// Reads a file. Errors: E0701 with the reason; the limit's code if the file is larger.
+/// Reads a file; `-` is standard input. Errors: E0701 with the reason; the limit's code if the file is larger.
 pub fn read_file(path: &Path, limit: Limit) -> Result<Vec<u8>, Diagnostic> {
-    open_file(path, limit)?.whole()
+    if is_standard(path) { read_stdin(limit) } else { open_file(path, limit)?.whole() }
 }
 
 /// Writes text to standard output. Every command writes with this function or the next two; clippy rejects `print!`, which panics

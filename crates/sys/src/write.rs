@@ -6,7 +6,7 @@ mod linux;
 mod plain;
 
 use super::signals::{self, Watched, watch};
-use super::{errors, unless_broken_pipe};
+use super::{errors, is_standard, stdout_with, unless_broken_pipe};
 #[cfg(feature = "linux")]
 use linux::keep_owner;
 #[cfg(not(feature = "linux"))]
@@ -26,6 +26,8 @@ const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How bytes reach their destination.
 enum Target {
+    /// `-`.
+    StandardOutput,
     /// A device or a pipe is written directly: it cannot be renamed over.
     Direct,
     /// A file in an existing folder, with what is known of the file if it exists.
@@ -55,7 +57,7 @@ impl Content<'_> {
 /// Checks that no file to be written is one of the files that were read, by any path or link. Errors: E0702, which names the
 /// file's role with `of`.
 pub fn replaces_none(written: &[&Path], read: &[&Path], of: &str) -> Result<(), Diagnostic> {
-    let place = |path: &&Path| path.canonicalize().ok();
+    let place = |path: &&Path| path.canonicalize().ok().filter(|_| !is_standard(path));
     let read: Vec<PathBuf> = read.iter().filter_map(place).collect();
     match written.iter().find(|path| place(path).is_some_and(|path| read.contains(&path))) {
         Some(path) => Err(errors::replaced(path, of)),
@@ -71,7 +73,8 @@ pub fn write_atomic(files: &[(&Path, &[u8])]) -> Result<(), Diagnostic> {
 /// Writes all files, or none: on an error the old contents stay and no temporary remains. Links keep their targets, and files
 /// keep their owners and modes. Errors: E0702 with the reason, and errors from producing a content.
 ///
-/// Devices and pipes are written last, once all other files are on the disk: their bytes cannot be taken back.
+/// `-` is standard output. Devices and pipes are written last, once all other files are on the disk: their bytes cannot be taken
+/// back.
 pub fn write_all(files: Vec<(&Path, Content)>) -> Result<(), Diagnostic> {
     let targets = files.iter().map(|&(path, _)| target_of(path)).collect::<Result<Vec<Target>, _>>()?;
     check_distinct(&targets)?;
@@ -85,10 +88,16 @@ pub fn write_all(files: Vec<(&Path, Content)>) -> Result<(), Diagnostic> {
                 let file = write_temporary(folder, old.as_deref(), content);
                 written.push((file.map_err(|error| errors::unwritable(name.display(), &error))??, path, folder));
             }
-            Target::Direct => direct.push((name, content)),
+            Target::Direct | Target::StandardOutput => direct.push((name, content)),
         }
     }
     for (name, content) in direct {
+        if is_standard(name) {
+            let mut made = Ok(());
+            stdout_with(|| content.write(&mut std::io::stdout().lock()).map(|done| made = done))?;
+            made?;
+            continue;
+        }
         // Appended, since `/dev/stdout` may be a file that already holds something.
         let file = OpenOptions::new().append(true).open(name).map(|file| BufWriter::with_capacity(BUFFER, file));
         let done = file.and_then(|mut file| {
@@ -130,6 +139,9 @@ const BUFFER: usize = 256 << 10;
 /// Classifies a path before anything is written.
 fn target_of(path: &Path) -> Result<Target, Diagnostic> {
     let failed = |error: &Error| errors::unwritable(path.display(), error);
+    if is_standard(path) {
+        return Ok(Target::StandardOutput);
+    }
     if ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder)) {
         return Ok(Target::Direct);
     }
@@ -176,6 +188,9 @@ fn new_file(path: &Path) -> Result<Target, Diagnostic> {
 }
 
 fn check_distinct(targets: &[Target]) -> Result<(), Diagnostic> {
+    if targets.iter().filter(|target| matches!(target, Target::StandardOutput)).count() > 1 {
+        return Err(errors::refused("-", "two outputs go to standard output"));
+    }
     let mut seen = Vec::new();
     for target in targets {
         let Target::Replace { path, folder, .. } = target else { continue };
