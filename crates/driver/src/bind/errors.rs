@@ -5,7 +5,7 @@ use super::leaves::{Leaf, NoLeaves};
 use crate::sizes::Contradiction;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{count, join_words, nearest, shortened, thousands};
-use relayc_ir::sizes::{NegativeSize, is_size_name};
+use relayc_ir::sizes::NegativeSize;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::text::{short_name, type_text};
 use relayc_ir::types::{DType, Dim, Types};
@@ -188,21 +188,9 @@ pub(crate) fn over_memory(what: &str, bytes: u64, limit: u64) -> Diagnostic {
 
 /// E0704: a filling needs the sizes, and the type has a dynamic dimension.
 pub(crate) fn open_dimension(leaf: &Leaf) -> Diagnostic {
-    let settings: Vec<String> = leaf
-        .dims
-        .iter()
-        .enumerate()
-        .filter(|(_, dim)| dim.value().is_none())
-        .map(|(axis, dim)| format!("--set {}=1", settable(leaf, axis, *dim)))
-        .collect();
+    let settings: Vec<String> = leaf.open_axes().map(|axis| format!("--set {}=1", leaf.settable(axis))).collect();
     Diagnostic::new(codes::E0704, format!("the size of `{}` is missing: it is {}", leaf.name, leaf.type_text()))
         .help(settings.join(" "))
-}
-
-/// A dimension as `--set` names it: by its size, if it is one with a name.
-fn settable(leaf: &Leaf, axis: usize, dim: Dim) -> String {
-    let name = dim.to_string();
-    if is_size_name(&name) { name } else { format!("{}.{axis}", leaf.name) }
 }
 
 /// E0704: one for each missing parameter, or one for all if there are many.
@@ -229,13 +217,7 @@ fn missing_one(leaf: &Leaf, unused: &[(String, String)]) -> Diagnostic {
     if let Some(help) = misspelt(leaf, unused) {
         error = error.help(help);
     }
-    let settings: String = leaf
-        .dims
-        .iter()
-        .enumerate()
-        .filter(|(_, dim)| dim.value().is_none())
-        .map(|(axis, dim)| format!(" --set {}=1", settable(leaf, axis, *dim)))
-        .collect();
+    let settings: String = leaf.open_axes().map(|axis| format!(" --set {}=1", leaf.settable(axis))).collect();
     error = error.help(format!("-i {name}=zeros{settings}"));
     if is_picture(leaf) {
         error = error.help(format!("-i '{name}=@picture.png:imagenet'"));

@@ -1,6 +1,7 @@
 //! The tensors inside a value: `name`, for a tuple `name.0`, `name.1`, nested `name.0.1`.
 
 use super::Bound;
+use relayc_ir::sizes::is_size_name;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, Dim, MAX_LEAVES, Ty, TyData, Types};
 
@@ -44,6 +45,17 @@ impl Leaf {
 
     pub(crate) fn shape_text(&self) -> String {
         format!("({})", self.dim_texts().join(", "))
+    }
+
+    /// The axes whose sizes are not known.
+    pub fn open_axes(&self) -> impl Iterator<Item = usize> {
+        self.dims.iter().enumerate().filter(|(_, dim)| dim.value().is_none()).map(|(axis, _)| axis)
+    }
+
+    /// A dimension as `--set` names it: by its size, if it is one with a name.
+    pub fn settable(&self, axis: usize) -> String {
+        let name = self.dims.get(axis).map_or(String::new(), Dim::to_string);
+        if is_size_name(&name) { name } else { format!("{}.{axis}", self.name) }
     }
 
     /// Each dimension as text.

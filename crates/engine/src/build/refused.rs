@@ -5,8 +5,8 @@ use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{count, join_words};
 use relayc_driver::{Program, run};
 use relayc_exec::plan::NotCompiled;
-use relayc_ir::types::Dim;
 use relayc_ir::{ExprId, Module};
+use rustc_hash::FxHashSet;
 
 /// Maximum number of places shown; notes count the others.
 const MOST: usize = 20;
@@ -30,8 +30,8 @@ pub(crate) fn no_kernels(program: &Program, module: &Module, entry: &str, withou
 pub(crate) fn not_compiled(program: &Program, entry: &str, reason: NotCompiled) -> Diagnostic {
     let mut diagnostic = Diagnostic::new(codes::E0603, format!("`@{entry}` cannot be built: {}", reason.text()));
     if reason == NotCompiled::UnknownShape {
-        for (name, axis) in open(program, entry) {
-            diagnostic = diagnostic.help(format!("axis {axis} of `%{name}` is open: `--set {name}.{axis}=N`"));
+        for (name, axis, setting) in open(program, entry) {
+            diagnostic = diagnostic.help(format!("axis {axis} of `%{name}` is open: `--set {setting}=N`"));
         }
         diagnostic = diagnostic.note("an artifact has code for shapes that are known: `--sizes` names several");
     }
@@ -45,16 +45,15 @@ pub(crate) fn obstacle(program: &Program, module: &Module, entry: &str, expr: Ex
         .help("`relayc run` interprets what is not compiled")
 }
 
-/// The dynamic dimensions of parameters.
-fn open(program: &Program, entry: &str) -> Vec<(String, usize)> {
+/// The dynamic dimensions of parameters, each with what sets it. A size that several have is said once.
+fn open(program: &Program, entry: &str) -> Vec<(String, usize, String)> {
     let types = &program.module.types;
     let Ok(entry) = run::entry(&program.module, entry) else { return vec![] };
     let leaves = entry.slots.iter().filter_map(|slot| super::leaves::leaves(&slot.name, slot.ty, types).ok()).flatten();
-    let axes = leaves.flat_map(|leaf| {
-        let open = |(axis, dim): (usize, &Dim)| (!matches!(dim, Dim::Known { .. })).then_some(axis);
-        leaf.dims.iter().enumerate().filter_map(open).map(|axis| (leaf.name.clone(), axis)).collect::<Vec<_>>()
-    });
-    axes.take(MOST).collect()
+    let axes =
+        leaves.flat_map(|leaf| leaf.open_axes().map(|axis| (leaf.name.clone(), axis, leaf.settable(axis))).collect::<Vec<_>>());
+    let mut said = FxHashSet::default();
+    axes.filter(|(_, _, setting)| said.insert(setting.clone())).take(MOST).collect()
 }
 
 /// Labels at places, in text order, each once; the message covers those without a place.
