@@ -101,10 +101,10 @@ pub fn write_tensors(tensors: &Named, path: &Path, text: Option<(&Path, &str)>) 
 fn output_of<'a>(text: &'a str, names: &[String]) -> Result<(usize, &'a Path), Diagnostic> {
     let parsed = text.split_once('=').and_then(|(name, spec)| Some((name.trim(), spec.trim().strip_prefix('@')?)));
     let Some((name, path)) = parsed.filter(|(_, path)| !path.is_empty()) else {
-        return Err(errors::bad_output(text, "it is not NAME=@FILE"));
+        return Err(errors::bad_output(text, "it is not NAME=@FILE", names));
     };
     if Path::new(path).extension().is_some_and(|extension| !extension.eq_ignore_ascii_case("npy")) {
-        return Err(errors::bad_output(text, "-o writes .npy files").help("--outputs FILE.npz writes all outputs"));
+        return Err(errors::bad_output(text, "-o writes .npy files", names).help("--outputs FILE.npz writes all outputs"));
     }
     let at = names.iter().position(|known| known == name);
     at.map(|at| (at, Path::new(path))).ok_or_else(|| errors::unknown_output(name, names))
@@ -118,15 +118,15 @@ pub fn check_expectations(outputs: &Named, expectations: &[String], tolerance: T
 }
 
 fn check_one(outputs: &Named, text: &str, tolerance: Tolerance, files: &mut Files) -> Result<(), Diagnostic> {
+    let names = || outputs.iter().map(|(name, _)| name.clone()).collect::<Vec<String>>();
     let Some((name, spec)) = text.split_once('=') else {
-        return Err(errors::bad_expectation(text, "it is not NAME=SPEC"));
+        return Err(errors::bad_expectation(text, "it is not NAME=SPEC", &names()));
     };
     let name = name.trim();
     let Some((_, got)) = outputs.iter().find(|(known, _)| known == name) else {
-        let names: Vec<String> = outputs.iter().map(|(name, _)| name.clone()).collect();
-        return Err(errors::unknown_output(name, &names));
+        return Err(errors::unknown_output(name, &names()));
     };
-    let source = Source::parse(spec).map_err(|words| errors::bad_expectation(text, &words))?;
+    let source = Source::parse(spec).map_err(|words| errors::bad_expectation(text, &words, &names()))?;
     let expected: Tensor = files.tensor(&source, &Leaf::of(name, got), text)?;
     match compare(got, &expected, tolerance) {
         Ok(comparison) if comparison.agrees() => Ok(()),

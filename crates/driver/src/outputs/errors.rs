@@ -7,15 +7,22 @@ use relayc_base::text::{nearest, thousands};
 use relayc_ir::tensor::compare::{Comparison, Tolerance};
 use relayc_ir::types::DType;
 
-/// E0707 for `-o`.
-pub(crate) fn bad_output(text: &str, words: &str) -> Diagnostic {
-    Diagnostic::new(codes::E0707, format!("cannot understand `-o {}`: {words}", short(text))).help("write `-o out=@y.npy`")
+/// E0707 for `-o`; `names` are those of the outputs.
+pub(crate) fn bad_output(text: &str, words: &str, names: &[String]) -> Diagnostic {
+    Diagnostic::new(codes::E0707, format!("cannot understand `-o {}`: {words}", short(text)))
+        .help(format!("write `-o {}`", example(text, names)))
 }
 
-/// E0707 for `--expect`.
-pub(crate) fn bad_expectation(text: &str, words: &str) -> Diagnostic {
+/// E0707 for `--expect`; `names` are those of the outputs.
+pub(crate) fn bad_expectation(text: &str, words: &str, names: &[String]) -> Diagnostic {
     Diagnostic::new(codes::E0707, format!("cannot understand `--expect {}`: {words}", short(text)))
-        .help("write `--expect out=@y.npy`")
+        .help(format!("write `--expect {}`", example(text, names)))
+}
+
+/// An output with a file: that of the text, if that is all that it says.
+fn example(text: &str, names: &[String]) -> String {
+    let file = if text.contains('=') || !text.ends_with(".npy") { "y.npy" } else { text.trim_start_matches('@') };
+    format!("{}=@{}", names.first().map_or("out".into(), |name| short(name)), short(file))
 }
 
 /// E0706.
