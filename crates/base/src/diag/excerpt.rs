@@ -61,17 +61,11 @@ impl Excerpt {
         Some(Excerpt { sources: shown, diagnostic, pieces })
     }
 
-    /// The column in the whole text, in characters from 1, of byte `shown` of the cut text.
+    /// The column in the whole text, in bytes from 1, of byte `shown` of the cut text.
     pub(crate) fn column(&self, file: FileId, shown: usize, whole: &SourceFile) -> usize {
         let at = self.pieces.get(&file).map_or(shown, |pieces| to_whole(pieces, shown));
-        column(whole, at)
+        whole.line_col(at).1
     }
-}
-
-/// The column, in characters from 1, of a byte of a text.
-pub(crate) fn column(file: &SourceFile, at: usize) -> usize {
-    let (_, bytes) = file.line_col(at);
-    file.text.get(at + 1 - bytes..at).map_or(bytes, |before| before.chars().count() + 1)
 }
 
 fn to_shown(pieces: &[Piece], whole: usize) -> usize {
@@ -190,7 +184,7 @@ mod tests {
             let span = excerpt.diagnostic.labels[0].span;
             assert_eq!(file.line_col(start).0, shown.line_col(span.start as usize).0);
             let column = excerpt.column(FileId(0), span.start as usize, file);
-            assert_eq!(column, super::column(file, start));
+            assert_eq!(column, file.line_col(start).1);
             let (then, now) = (&text[start..end], excerpt.sources.slice(span));
             assert!(now == then || now.contains(CUT), "{then} became {now}");
             let ends = |text: &str| (text.chars().next(), text.chars().next_back());

@@ -3,7 +3,7 @@
 //!
 //! Control bytes in text from files are escaped.
 
-use super::excerpt::{self, Excerpt};
+use super::excerpt::Excerpt;
 use super::{Diagnostic, Equation, Severity};
 use crate::text::{count, escape_control};
 use crate::{FileId, Idx, Sources, Span};
@@ -128,11 +128,8 @@ fn human(given: &Diagnostic, whole: &Sources, color: bool, out: &mut String) {
     if report.finish().write(cache, &mut bytes).is_err() {
         return plain(given, whole, out);
     }
-    let mut text = escape_rendered(&String::from_utf8_lossy(&bytes), color);
-    if let Some(cut) = &excerpt {
-        text = with_true_columns(&text, &headed, cut, whole);
-    }
-    out.push_str(&text);
+    let text = escape_rendered(&String::from_utf8_lossy(&bytes), color);
+    out.push_str(&with_true_columns(&text, &headed, excerpt.as_ref(), whole));
 }
 
 /// The places that the renderer's headings name, one for each file: the mistake in its own file, the first label in any other.
@@ -144,14 +141,16 @@ fn headed(mistake: Span, labels: impl Iterator<Item = Span>) -> Vec<Span> {
     places
 }
 
-/// Corrects the columns in headings: the renderer counts them on the cut lines.
-fn with_true_columns(text: &str, headed: &[Span], cut: &Excerpt, whole: &Sources) -> String {
+/// Corrects the columns in headings: the renderer counts characters, and those of the cut lines.
+fn with_true_columns(text: &str, headed: &[Span], cut: Option<&Excerpt>, whole: &Sources) -> String {
     let true_column = |line: &str, place: &Span| {
         let (id, at) = (place.file, place.start as usize);
-        let (shown, file) = (cut.sources.file(id)?, whole.file(id)?);
-        let number = shown.line_col(at).0;
+        let (shown, file) = (cut.map_or(whole, |cut| &cut.sources).file(id)?, whole.file(id)?);
+        let (number, bytes) = shown.line_col(at);
+        let characters = one_line_break(shown.text.get(at + 1 - bytes..at)?).chars().count() + 1;
         let heading = |column: usize| format!("{}:{number}:{column} ", escape_control(&file.name));
-        Some(line.replacen(&heading(excerpt::column(shown, at)), &heading(cut.column(id, at, file)), 1))
+        let column = cut.map_or(bytes, |cut| cut.column(id, at, file));
+        Some(line.replacen(&heading(characters), &heading(column), 1))
     };
     let mut headed = headed.iter();
     // Behind its colour; every other line begins with letters or with the bar of the margin.
@@ -233,13 +232,13 @@ impl<'a> csf::Files<'a> for Files<'a> {
         file.line_range(line).ok_or(csf::Error::LineTooLarge { given: line, max: file.n_lines() })
     }
 
-    fn column_number(&'a self, id: u32, line: usize, at: usize) -> Result<usize, csf::Error> {
+    fn column_number(&'a self, id: u32, _line: usize, at: usize) -> Result<usize, csf::Error> {
         match self.whole {
             Some((cut, whole)) => {
                 let file = whole.file(FileId(id)).ok_or(csf::Error::FileMissing)?;
                 Ok(cut.column(FileId(id), at, file))
             }
-            None => Ok(csf::column_index(self.source(id)?, self.line_range(id, line)?, at) + 1),
+            None => Ok(self.file(id)?.line_col(at).1),
         }
     }
 }
@@ -361,7 +360,9 @@ pub fn summary(diagnostics: &[Diagnostic], what: &str, format: Format) -> String
     let warnings = diagnostics.len() - errors;
     match format {
         Format::Json => {
-            json!({"schema": "relayc.diag/1", "reason": "summary", "errors": errors, "warnings": warnings}).to_string() + "\n"
+            json!({"schema": "relayc.diag/1", "reason": "summary", "file": what, "errors": errors, "warnings": warnings})
+                .to_string()
+                + "\n"
         }
         _ => format!("{}: {}, {}\n", escape_control(what), count(errors, "error"), count(warnings, "warning")),
     }
