@@ -2,18 +2,27 @@
 
 use super::kinds::{self, Kind};
 use super::lines;
-use relayc_base::text::join_words;
+use relayc_base::text::{join_words, nearest};
 
 /// The kinds of test that the first comment lines name, in the order written.
 pub(crate) fn kinds(text: &str) -> Result<Vec<&'static dyn Kind>, String> {
-    let comments = text.lines().map_while(|line| line.trim().strip_prefix("//"));
-    let names: Vec<&str> = comments.filter_map(|line| line.trim().strip_prefix("test:")).flat_map(items).collect();
+    let names: Vec<&str> = asked(text).collect();
     if names.is_empty() {
-        return Err(format!("the first lines lack `// test: …`; the kinds are {}", all()));
+        return Err(format!("the comments above the first definition lack `// test: …`; the kinds are {}", all()));
     }
-    // What follows a kind's name is the kind's own business, see `words`.
-    let first = |name: &str| name.split_whitespace().next().unwrap_or_default().to_owned();
-    names.into_iter().map(|name| kinds::find(&first(name)).ok_or_else(|| unknown(name.trim()))).collect()
+    names.into_iter().map(|name| kinds::find(first(name)).ok_or_else(|| unknown(name.trim()))).collect()
+}
+
+/// The name of a kind; what follows it is the kind's own business, see `words`.
+fn first(item: &str) -> &str {
+    item.split_whitespace().next().unwrap_or_default()
+}
+
+/// The items of the head. It stands in the comments above the first definition, on either side of the version line.
+fn asked(text: &str) -> impl Iterator<Item = &str> {
+    let above = |line: &&str| line.is_empty() || line.starts_with("//") || line.starts_with("#[version");
+    let comments = text.lines().map(str::trim).take_while(above).filter_map(|line| line.strip_prefix("//"));
+    comments.filter_map(|line| line.trim().strip_prefix("test:")).flat_map(items)
 }
 
 /// The items of a list; commas between brackets belong to arguments of passes.
@@ -27,9 +36,7 @@ fn items(list: &str) -> impl Iterator<Item = &str> {
 
 /// The words after the name of a kind in the head: `fold-constants` of `// test: pass fold-constants`.
 pub(crate) fn words<'a>(text: &'a str, kind: &str) -> Vec<&'a str> {
-    let comments = text.lines().map_while(|line| line.trim().strip_prefix("//"));
-    let asked = comments.filter_map(|line| line.trim().strip_prefix("test:")).flat_map(items);
-    let of_kind = asked.map(str::split_whitespace).filter_map(|mut words| (words.next() == Some(kind)).then_some(words));
+    let of_kind = asked(text).map(str::split_whitespace).filter_map(|mut words| (words.next() == Some(kind)).then_some(words));
     of_kind.flatten().collect()
 }
 
@@ -50,6 +57,46 @@ pub(crate) fn kinds_or_guess(text: &str, has_out: bool) -> Result<Vec<&'static d
 /// The text of a comment line.
 fn comment(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix("//").map(str::trim_start)
+}
+
+/// The first comment that is written almost as an expectation and would be none: in words, with its line.
+pub(crate) fn misspelt(text: &str) -> Option<String> {
+    text.lines().enumerate().find_map(|(at, line)| {
+        let line = comment(line)?;
+        let end = line.find(|c: char| !c.is_ascii_alphabetic() && !matches!(c, '-' | '_')).unwrap_or(line.len());
+        let (word, rest) = line.split_at(end);
+        let help = match meant(word, rest)? {
+            Some(mark) => format!("write `// {mark}: …`"),
+            None => format!("there are {}", join_words(&CHECKS.map(|mark| format!("`// {mark}: …`")), "and")),
+        };
+        Some(format!("line {}: `// {word}` is no expectation; {help}", at + 1))
+    })
+}
+
+const CHECKS: [&str; 3] = ["CHECK", "CHECK-NEXT", "CHECK-NOT"];
+
+/// The mark that a comment of this first word was to have, if it has none of them; `Some(None)` for one that FileCheck has besides.
+fn meant(word: &str, rest: &str) -> Option<Option<&'static str>> {
+    let behind_colon = rest.strip_prefix(':');
+    if let Some(mark) = ["run", "test"].into_iter().find(|mark| mark.eq_ignore_ascii_case(word)) {
+        let is_right = behind_colon.is_some() && word == mark;
+        let said = behind_colon.unwrap_or(rest).trim();
+        let is_meant = match mark {
+            "run" => said.starts_with('@'),
+            _ => !said.is_empty() && items(said).all(|name| kinds::find(first(name)).is_some()),
+        };
+        return (is_meant && !is_right).then_some(Some(mark));
+    }
+    let plain = word.replace('_', "-");
+    let known = CHECKS.into_iter().find(|mark| *mark == plain);
+    let is_capital = !word.is_empty() && !word.contains(|c: char| c.is_ascii_lowercase());
+    match behind_colon {
+        Some(_) if known.is_some_and(|mark| mark == word) => None,
+        Some(_) if word.starts_with("CHECK") => Some(known),
+        Some(_) if is_capital && word.starts_with('C') => nearest(&plain, CHECKS).map(Some),
+        None if rest.starts_with(' ') => known.filter(|mark| *mark != CHECKS[0]).map(Some),
+        _ => None,
+    }
 }
 
 fn unknown(name: &str) -> String {

@@ -138,6 +138,9 @@ impl Golden {
     fn run_program(&self, options: &Options) -> Result<Passed, String> {
         let text = read(&self.path)?;
         let out = self.path.with_extension("out");
+        if let Some(why) = head::misspelt(&text) {
+            return Err(why);
+        }
         let kinds = if options.strict { head::kinds(&text)? } else { head::kinds_or_guess(&text, out.exists())? };
         let project = Project::of(&self.path, &Reach::Everything);
         if project.has_errors() {
