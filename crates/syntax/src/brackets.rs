@@ -192,8 +192,8 @@ impl Mender<'_> {
             if is_open(token.tok) {
                 self.open(at);
             } else if self.closes_too_early(at) {
-                self.report(errors::unopened(token.span(self.file), token.text(self.source)));
                 self.out.places.push(token.start);
+                self.drop(at);
             } else if is_close(token.tok) {
                 self.close(at);
             } else {
@@ -264,6 +264,7 @@ impl Mender<'_> {
             Tok::Comma if top.tok == Tok::LBracket && self.begins_attr(at + 1) => Some(self.open.len() - 1),
             // A `{` after a value in parentheses: the parameters, the condition or the scrutinee end before it.
             Tok::LBrace if top.tok == Tok::LParen && self.ends_head(top, at) => Some(self.open.len() - 1),
+            Tok::Arrow => self.params(before),
             Tok::Else if top.tok == Tok::LBrace && before != Some(Tok::RBrace) => Some(self.open.len() - 1),
             Tok::RBrace if self.line.first && top.tok == Tok::LBrace && top.indent > self.line.indent => {
                 let partner = self.open.iter().rposition(|open| open.tok == Tok::LBrace && open.indent == self.line.indent);
@@ -283,6 +284,14 @@ impl Mender<'_> {
         }
         self.close_above(keep, token.span(self.file), &format!("`{}`", token.text(self.source)));
         false
+    }
+
+    /// The parenthesis of the parameters that a `->` ends, unless it is closed; an index into the open brackets.
+    fn params(&self, before: Option<Tok>) -> Option<usize> {
+        let is_head = |after: Option<Tok>| matches!(after, Some(Tok::Fn | Tok::Global | Tok::RBracket));
+        let closed = before == Some(Tok::RParen) && is_head(self.last_opened_after);
+        let params = self.open.iter().rposition(|open| open.tok == Tok::LParen && is_head(open.after));
+        params.filter(|_| !closed)
     }
 
     /// Closes what an unfinished statement opened, before a statement on a line that is indented no further.

@@ -4,7 +4,7 @@
 //! an edit wherever one edit is enough.
 
 use super::literal::NumberProblem;
-use super::token::{Tok, Token};
+use super::token::{Tok, TokSet, Token};
 use super::version::VERSION;
 use relayc_base::Span;
 use relayc_base::diag::codes::{
@@ -159,6 +159,29 @@ pub(super) fn doc_string(place: Span, text: &str) -> Diagnostic {
     report.fix_all("write `/* … */`", edits).certain()
 }
 
+/// Whether a dimension of a tensor type comes next.
+fn is_dimension(before: &[Token]) -> bool {
+    // No tensor has more dimensions.
+    const MAX_TOKENS: usize = 64;
+    const DIMS: TokSet = TokSet::of(&[Tok::Int, Tok::Float, Tok::Question, Tok::Ident, Tok::Comma]);
+    let n = before.iter().rev().take(MAX_TOKENS).take_while(|token| DIMS.has(token.tok)).count();
+    let head = before[..before.len() - n].last_chunk().map(|head: &[Token; 3]| head.map(|token| token.tok));
+    head == Some([Tok::Tensor, Tok::LBracket, Tok::LParen])
+}
+
+/// A float where a dimension is expected.
+pub(super) fn float_dimension(place: Span, text: &str) -> Diagnostic {
+    let report = Diagnostic::new(E0101, format!("expected a dimension, found `{}`", excerpt(text)));
+    let report = report.at(place, "a dimension is a whole number");
+    // Without a suffix, and without a fraction of zeros.
+    let number = text.split('f').next().unwrap_or(text);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    match fraction.bytes().all(|digit| digit == b'0') && super::literal::parse_int(whole).is_ok() {
+        true => report.fix(format!("write `{whole}`"), place, whole).certain(),
+        false => report,
+    }
+}
+
 /// A number that is no literal. `before` are the tokens in front of it.
 pub(super) fn bad_number(place: Span, text: &str, problem: &NumberProblem, before: &[Token], source: &str) -> Diagnostic {
     let shown = excerpt(text);
@@ -167,6 +190,7 @@ pub(super) fn bad_number(place: Span, text: &str, problem: &NumberProblem, befor
         return report;
     }
     match problem {
+        NumberProblem::NeedsF if is_dimension(before) => float_dimension(place, text),
         NumberProblem::NeedsF => report(format!("`{shown}` is neither an integer nor a float"), "a float ends in `f`")
             .fix(format!("write `{shown}f`"), place.end_point(), "f")
             .certain(),
@@ -508,9 +532,9 @@ fn extra_bracket(place: Span, text: &str, mistake: &str, label: &str) -> Diagnos
 
 /// A closing bracket whose opening one was left out after the token `before`.
 pub(super) fn missing_opener(place: Span, text: &str, opener: &str, before: Span, before_text: &str) -> Diagnostic {
-    Diagnostic::new(E0103, format!("`{text}` closes nothing"))
-        .at(place, "no open bracket belongs to it")
-        .also(before.end_point(), format!("`{opener}` is missing here"))
+    Diagnostic::new(E0103, format!("expected `{opener}` after `{before_text}`"))
+        .at(before.end_point(), format!("`{opener}` is missing here"))
+        .also(place, format!("this `{text}` closes nothing otherwise"))
         .fix(format!("write `{opener}` after `{before_text}`"), before.end_point(), opener)
 }
 

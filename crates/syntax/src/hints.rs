@@ -5,6 +5,7 @@
 use super::token::{Tok, TokSet};
 use super::token_context::{TokenContext, put};
 use super::{foreign_operators, python, type_hints};
+use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::nearest;
 
@@ -12,6 +13,7 @@ type Mistake = fn(&TokenContext) -> Option<Diagnostic>;
 
 pub(super) const MISTAKES: &[Mistake] = &[
     word_of_another_language,
+    function_without_def,
     python::function,
     python::condition,
     python::elif,
@@ -59,6 +61,27 @@ fn word_of_another_language(scene: &TokenContext) -> Option<Diagnostic> {
     };
     let expected = if word == "def" { Tok::Def } else { Tok::Type };
     scene.expected.has(expected).then(|| scene.plain().fix(format!("write `{word}`"), scene.place(), word))
+}
+
+/// `@main(%x: int32) { … }`, and `fn @main(…) { … }` as the first in a file, which reads as an expression.
+fn function_without_def(scene: &TokenContext) -> Option<Diagnostic> {
+    let found = scene.found()?;
+    if found == Tok::Global && scene.at == 1 && scene.before_tok(1)? == Tok::Fn {
+        let word = scene.tokens[0].span(scene.file);
+        return Some(scene.plain().fix("a function is defined by `def`", word, "def"));
+    }
+    let name = match found {
+        // Of definitions, with some before.
+        Tok::Global if scene.expected.has(Tok::Def) && scene.tok(scene.at + 1) == Some(Tok::LParen) => scene.at,
+        Tok::Colon if scene.before_tok(1)? == Tok::Local => scene.around()?.checked_sub(1)?,
+        Tok::LBrace | Tok::Arrow if scene.before_tok(1)? == Tok::RParen => scene.opener(scene.at - 1)?.checked_sub(1)?,
+        _ => return None,
+    };
+    let name = (name == 0 || name == scene.at).then(|| scene.tokens[name]).filter(|name| name.tok == Tok::Global)?;
+    let place = name.span(scene.file);
+    let report = scene.message().at(scene.place(), "not expected here");
+    let report = if place == scene.place() { report } else { report.also(place, "read as a call") };
+    Some(report.fix("a function is defined by `def`", Span { end: place.start, ..place }, "def "))
 }
 
 /// `switch (%x) { … }`.

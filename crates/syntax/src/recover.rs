@@ -478,7 +478,7 @@ impl<'t> Recovery<'t> {
         let end = if self.frames.len() > 1 { self.unit_end(1) } else { at }.min(params_end);
         match (self.tok(start), self.tok(start + 1)) {
             (Some(Tok::Local), Some(Tok::Colon)) if start + 2 <= at => Patch::hole(start + 2, end),
-            (Some(Tok::Local), _) if start < at => Patch { start: start + 1, end, put: &[] },
+            (Some(Tok::Local), _) if start < at => Patch { start: start + 1, end, put: &[Tok::Colon, Tok::Hole] },
             _ => Patch::hole(start, end),
         }
     }

@@ -109,7 +109,7 @@ def @g(%x: int32) { %x; }
         [
             "E0101 3:16 expected an expression, found `;`",
             "E0101 4:19 expected `)` or `,`, found `2`",
-            "E0103 5:22 `)` closes nothing",
+            "E0103 5:19 expected `(` after `relu`",
             "E0101 6:34 expected an expression, found `}`",
             "E0101 7:27 expected an expression, found `}`",
             "E0101 10:26 expected `,`, found `float32`",

@@ -263,6 +263,18 @@ impl TokenContext<'_> {
         None
     }
 
+    /// Whether the innermost bracket around it holds the parameters of a function.
+    pub(crate) fn in_parameters(&self) -> bool {
+        let Some(open) = self.around().filter(|&open| self.tokens[open].tok == Tok::LParen) else { return false };
+        let before = |at: usize, n: usize| at.checked_sub(n).and_then(|at| self.tok(at));
+        // Behind the type parameters, if there are some.
+        let head = if before(open, 1) == Some(Tok::RBracket) { self.opener(open - 1) } else { Some(open) };
+        head.is_some_and(|head| match before(head, 1) {
+            Some(Tok::Global) => before(head, 2) == Some(Tok::Def),
+            tok => tok == Some(Tok::Fn),
+        })
+    }
+
     /// The last token of the variable, literal or call that begins at `at`.
     pub(crate) fn operand_end(&self, at: usize) -> Option<usize> {
         match (self.tok(at)?, self.tok(at + 1)) {

@@ -1,6 +1,6 @@
 //! Hints for types as Python writes them: `Tensor((1, 8), "float32")`, `(1, 8)`, `Tensor[(relay.Any(), 8), np.float32]`.
 
-use super::errors::excerpt;
+use super::errors::{excerpt, float_dimension};
 use super::starts::starts_line;
 use super::token::{Tok, TokSet};
 use super::token_context::{TokenContext, put};
@@ -115,9 +115,12 @@ pub(super) fn shape(scene: &TokenContext) -> Option<Diagnostic> {
     )
 }
 
-/// `Tensor[(True, 8), float32]`.
+/// `Tensor[(True, 8), float32]`, `Tensor[(2.5f, 8), float32]`.
 pub(super) fn dimension(scene: &TokenContext) -> Option<Diagnostic> {
     let is_dim = scene.expected.has(Tok::Question) && !scene.expected.has(Tok::Local);
+    if scene.found()? == Tok::Float && is_dim {
+        return Some(float_dimension(scene.place(), scene.text()));
+    }
     (matches!(scene.found()?, Tok::True | Tok::False | Tok::Underscore) && is_dim).then(|| {
         let message = format!("expected a dimension, found {}", scene.found_words());
         Diagnostic::new(E0101, message).at(scene.place(), "not a dimension").fix(

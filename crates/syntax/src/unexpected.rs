@@ -17,6 +17,7 @@ pub(super) fn report(file: FileId, source: &str, tokens: &[Token], failure: &Fai
     let scene = TokenContext { file, source, tokens, at: failure.at, expected: failure.expected };
     let mistakes: &[fn(&TokenContext) -> Option<Diagnostic>] = &[
         second_version,
+        section_without_sign,
         unfinished_line,
         keyword_as_name,
         split_operator,
@@ -24,6 +25,8 @@ pub(super) fn report(file: FileId, source: &str, tokens: &[Token], failure: &Fai
         digits_and_letters,
         slash_in_name,
         let_of_graph,
+        digit_before_name,
+        colon_before_assign,
         assignment,
         value_missing,
         unary_minus,
@@ -31,12 +34,17 @@ pub(super) fn report(file: FileId, source: &str, tokens: &[Token], failure: &Fai
         type_arguments,
         list_value,
         list_of_calls,
+        missing_colon,
         missing_sigil,
+        list_without_brackets,
         positional_after_attribute,
         trailing_dot,
         wrong_arrow,
         custom_dtype,
         misspelt_keyword,
+        comma_for_dot,
+        comma_for_semicolon,
+        call_without_parentheses,
         missing_semicolon,
         missing_separator,
     ];
@@ -60,6 +68,17 @@ fn second_version(scene: &TokenContext) -> Option<Diagnostic> {
         Diagnostic::new(E0101, "the version section stands only at the start of a file")
             .at(scene.place(), "not expected here")
             .fix("remove it", scene.place(), "")
+    })
+}
+
+/// `[version = "0.0.5"]`.
+fn section_without_sign(scene: &TokenContext) -> Option<Diagnostic> {
+    let is_first = scene.found()? == Tok::LBracket && scene.at == 0;
+    let name = scene.tokens.get(1)?.text(scene.source);
+    (is_first && name == "version").then(|| {
+        let message = format!("expected a definition or an expression, found {}", scene.found_words());
+        let report = Diagnostic::new(E0101, message).at(scene.place(), "a section without its `#`");
+        report.fix("write `#[version = …]`", scene.front(0), "#").certain()
     })
 }
 
@@ -176,6 +195,39 @@ fn let_of_graph(scene: &TokenContext) -> Option<Diagnostic> {
     })
 }
 
+/// `%6x`: digits alone name a graph variable.
+fn digit_before_name(scene: &TokenContext) -> Option<Diagnostic> {
+    let graph = if scene.found()? == Tok::Graph { scene.at } else { scene.at.checked_sub(1)? };
+    let (number, name) = (scene.tokens[graph], *scene.tokens.get(graph + 1)?);
+    (number.tok == Tok::Graph && name.tok == Tok::Ident && number.end == name.start).then(|| {
+        let place = number.span(scene.file).to(name.span(scene.file));
+        let text = &scene.source[place.start as usize + 1..place.end as usize];
+        let sign = Span { start: place.start + 1, end: place.start + 1, ..place };
+        Diagnostic::new(E0101, format!("expected a local variable, found `%{}`", excerpt(text)))
+            .at(place, "a name starts with a letter or `_`")
+            .fix(format!("write `%_{}`, at each mention", excerpt(text)), sign, "_")
+    })
+}
+
+/// `%0 := …`, `let %x := …`.
+fn colon_before_assign(scene: &TokenContext) -> Option<Diagnostic> {
+    let colon = if scene.found()? == Tok::Colon { scene.at } else { scene.at.checked_sub(1)? };
+    let (sign, assign) = (scene.tokens[colon], *scene.tokens.get(colon + 1)?);
+    let name = colon.checked_sub(1)?;
+    let is_binding = matches!(scene.tokens[name].tok, Tok::Graph | Tok::Local) && sign.end == assign.start;
+    if !is_binding || (sign.tok, assign.tok) != (Tok::Colon, Tok::Assign) {
+        return None;
+    }
+    let place = sign.span(scene.file).to(assign.span(scene.file));
+    let is_let = name.checked_sub(1).is_some_and(|at| scene.tokens[at].tok == Tok::Let);
+    let mut edits = vec![put(place, "=")];
+    if scene.tokens[name].tok == Tok::Local && !is_let {
+        edits.insert(0, put(scene.front(name), "let "));
+    }
+    let report = Diagnostic::new(E0101, "expected `=`, found `:=`").at(place, "not an operator of Relay");
+    Some(report.fix_all("a binding is written with `=`", edits).certain())
+}
+
 /// `%x = …` without `let`, and `=` where `==` is meant.
 fn assignment(scene: &TokenContext) -> Option<Diagnostic> {
     let name = scene.before(1)?;
@@ -192,7 +244,50 @@ fn assignment(scene: &TokenContext) -> Option<Diagnostic> {
             let report = Diagnostic::new(E0101, format!("expected `let` before `{name}`")).at(place, "bound without `let`");
             report.fix(format!("a local is bound by `let {name} = …;`"), before, "let ")
         }
+        Tok::Int if starts => {
+            let name = name.span(scene.file);
+            let text = excerpt(&scene.source[name.start as usize..name.end as usize]);
+            let report = Diagnostic::new(E0101, format!("expected a graph variable, found `{text}`")).at(name, "a number");
+            report.fix(format!("a graph variable is written `%{text}`"), Span { end: name.start, ..name }, "%")
+        }
         _ => report.fix("a comparison is `==`", scene.place(), "=="),
+    })
+}
+
+/// `nn,relu(%x)`.
+fn comma_for_dot(scene: &TokenContext) -> Option<Diagnostic> {
+    let (comma, next) = (scene.place(), *scene.tokens.get(scene.at + 1)?);
+    let touches = scene.touches_before() && comma.end == next.start;
+    let is_name = scene.before_tok(1)? == Tok::Ident && next.tok == Tok::Ident && touches;
+    (is_name && scene.found()? == Tok::Comma && !scene.expected.has(Tok::Comma))
+        .then(|| scene.plain().fix("the parts of a name are joined by `.`", comma, ".").certain())
+}
+
+/// `%0 = exp(%x),` above the next statement.
+fn comma_for_semicolon(scene: &TokenContext) -> Option<Diagnostic> {
+    let ends = scene.found()? == Tok::Comma && scene.expected.has(Tok::Semi) && !scene.expected.has(Tok::Comma);
+    (ends && scene.in_binding()).then(|| {
+        let report = scene.plain().fix("a statement ends in `;`", scene.place(), ";");
+        let next = starts_statement(scene.tokens, scene.at + 1, scene.source);
+        if next { report.certain() } else { report }
+    })
+}
+
+/// `exp %x`.
+fn call_without_parentheses(scene: &TokenContext) -> Option<Diagnostic> {
+    const ENDS: TokSet = TokSet::of(&[Tok::Semi, Tok::Comma, Tok::RParen, Tok::RBrace]);
+    let callee = scene.before(1)?;
+    let is_call = matches!(callee.tok, Tok::Ident | Tok::Global) && scene.wants_operator();
+    let is_operand = matches!(scene.found()?, Tok::Local | Tok::Graph | Tok::Int | Tok::Float | Tok::Ident);
+    if !is_call || !is_operand || starts_line(scene.tokens, scene.at, scene.source) {
+        return None;
+    }
+    let end = scene.operand_end(scene.at)?;
+    scene.tok(end + 1).is_none_or(|tok| ENDS.has(tok)).then(|| {
+        let title = format!("write `{}({})`", excerpt(callee.text(scene.source)), scene.shown(scene.at, end));
+        let gap = Span { end: scene.place().start, ..callee.span(scene.file).end_point() };
+        let report = scene.message().at(scene.place(), "arguments stand in parentheses");
+        report.fix_all(title, vec![put(gap, "("), put(scene.rear(end), ")")])
     })
 }
 
@@ -227,11 +322,11 @@ fn missing_separator(scene: &TokenContext) -> Option<Diagnostic> {
     Some(if sign == "," && (is_param || is_number) { report.certain() } else { report })
 }
 
-/// `=>` or `:` for `->`, `->` for `=>`.
+/// `=>` or `:` for `->`; `->`, `>`, `=` or `:` for `=>`.
 fn wrong_arrow(scene: &TokenContext) -> Option<Diagnostic> {
     let right = match scene.found()? {
         Tok::FatArrow | Tok::Colon if scene.expected.has(Tok::Arrow) => "->",
-        Tok::Arrow if scene.expected.has(Tok::FatArrow) => "=>",
+        Tok::Arrow | Tok::Gt | Tok::Assign | Tok::Colon if scene.expected.has(Tok::FatArrow) => "=>",
         _ => return None,
     };
     Some(scene.plain().fix(format!("write `{right}`"), scene.place(), right).certain())
@@ -323,6 +418,45 @@ fn type_arguments(scene: &TokenContext) -> Option<Diagnostic> {
     })
 }
 
+/// `def @f(%x int32)`, `let %x int32 = …`: a name and its type without the `:`; `let %x exp(%y);` without the `=`.
+fn missing_colon(scene: &TokenContext) -> Option<Diagnostic> {
+    const TYPES: TokSet = TokSet::of(&[Tok::Tensor, Tok::Ident, Tok::Fn, Tok::Ref, Tok::LParen]);
+    let found = scene.found()?;
+    // A type that is a name has been read as the key of an attribute.
+    let is_key = scene.before_tok(1)? == Tok::Ident && scene.expected.has(Tok::Assign);
+    let ty = match found {
+        Tok::Comma | Tok::RParen | Tok::LBracket if is_key => scene.at - 1,
+        _ => scene.at,
+    };
+    let name = ty.checked_sub(1).filter(|&name| scene.tokens[name].tok == Tok::Local)?;
+    if !scene.expected.has(Tok::Assign) && !scene.expected.has(Tok::Colon) {
+        return None;
+    }
+    let in_let = matches!(scene.tokens[name.checked_sub(1)?].tok, Tok::Let | Tok::FreeVar);
+    let end = match scene.tok(ty + 1) {
+        Some(Tok::LBracket) => scene.partner(ty + 1)?,
+        _ => ty,
+    };
+    let sign = match in_let {
+        true if TYPES.has(scene.tokens[ty].tok) && scene.tok(end + 1) == Some(Tok::Assign) => ":",
+        true if STARTS.has(found) => "=",
+        false if TYPES.has(scene.tokens[ty].tok) && scene.in_parameters() => ":",
+        _ => return None,
+    };
+    let text = scene.tokens[ty].text(scene.source);
+    let is_dtype = text == "bool"
+        || ["int", "uint", "float", "bfloat"].iter().any(|kind| {
+            text.strip_prefix(kind).is_some_and(|bits| !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit()))
+        });
+    let is_type = is_dtype || text.starts_with(|c: char| c.is_ascii_uppercase());
+    let place = scene.tokens[name].span(scene.file).end_point();
+    let text = if sign == ":" { ":" } else { " =" };
+    let report = Diagnostic::new(E0101, format!("expected `{sign}`, found `{}`", scene.tokens[ty].text(scene.source)))
+        .at(place, format!("`{sign}` is missing here"))
+        .fix(format!("write `{sign}`"), place, text);
+    Some(if sign == ":" && is_type { report.certain() } else { report })
+}
+
 /// `def main()`, `fn (x: int32)`, `let x = …`.
 fn missing_sigil(scene: &TokenContext) -> Option<Diagnostic> {
     let found = scene.found()?;
@@ -343,6 +477,24 @@ fn missing_sigil(scene: &TokenContext) -> Option<Diagnostic> {
         let place = Span { end: scene.place().start, ..scene.place() };
         scene.message().at(scene.place(), what).fix(format!("write `{sigil}`"), place, sigil).certain()
     })
+}
+
+/// `nn.conv2d(%x, %w, kernel_size=3, 3)`.
+fn list_without_brackets(scene: &TokenContext) -> Option<Diagnostic> {
+    let before = [4, 3, 2, 1].map(|n| scene.before_tok(n));
+    let is_list = before == [Tok::Ident, Tok::Assign, Tok::Int, Tok::Comma].map(Some) && scene.found()? == Tok::Int;
+    if !is_list || scene.wants_operator() {
+        return None;
+    }
+    let mut last = scene.at;
+    while (scene.tok(last + 1), scene.tok(last + 2)) == (Some(Tok::Comma), Some(Tok::Int)) {
+        last += 2;
+    }
+    let first = scene.at - 2;
+    let title = format!("a list is written `{}=[{}]`", excerpt(scene.before(4)?.text(scene.source)), scene.shown(first, last));
+    let report = Diagnostic::new(E0101, format!("expected an attribute or `)`, found {}", scene.found_words()));
+    let report = report.at(scene.place(), "not an attribute");
+    Some(report.fix_all(title, vec![put(scene.front(first), "["), put(scene.rear(last), "]")]))
 }
 
 /// `clip(a_min=0f, %x)`.
