@@ -26,6 +26,8 @@ pub trait OpTable: Sync {
     fn schema(&self, op: OpId) -> Option<&'static AttrSchema>;
     /// The attributes of an operator for which TVM declares none: text gives them as an object of the metadata section.
     fn meta_schema(&self, op: OpId) -> Option<&'static AttrSchema>;
+    /// Whether a rule of the operator is about one of these attributes whatever tensors it is given.
+    fn rejects(&self, op: OpId, attrs: &[AttrValue], name: &str) -> bool;
     /// The arguments' names; `None` for an operator with any number of arguments.
     fn args(&self, op: OpId) -> Option<&'static [Arg]>;
 }

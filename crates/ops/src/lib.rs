@@ -92,7 +92,8 @@ pub use index::outside;
 pub use manual::literal;
 
 use onnx::Onnx;
-use relayc_ir::attrs::{Arg, AttrSchema, OpId, OpTable};
+use relayc_ir::attrs::{Arg, AttrSchema, AttrValue, OpId, OpTable};
+use relayc_ir::types::{DType, Dim, Solver, Types};
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
@@ -234,6 +235,21 @@ impl OpTable for Table {
 
     fn meta_schema(&self, op: OpId) -> Option<&'static AttrSchema> {
         self.def(op).attrs.filter(|schema| !schema.declared)
+    }
+
+    fn rejects(&self, op: OpId, attrs: &[AttrValue], name: &str) -> bool {
+        // Tensors of floats and of one rank are operands of most operators.
+        const MAX_RANK: usize = 4;
+        let def = self.def(op);
+        (1..=MAX_RANK).all(|rank| {
+            let mut types = Types::default();
+            let mut solver = Solver::default();
+            let args = vec![types.tensor(&vec![Dim::Any; rank], DType::F32); def.args.len()];
+            let out = solver.fresh(&mut types);
+            let result = (def.rel)(&mut rel::RelCx::new(&mut types, &mut solver, attrs, &args, out));
+            let named = |place: &rel::Place| matches!(place.what, rel::FaultSubject::Attr(attr) if attr == name);
+            matches!(result, Err(rel::Stop::Fault(fault)) if fault.places.iter().any(|(place, _)| named(place)))
+        })
     }
 
     fn args(&self, op: OpId) -> Option<&'static [Arg]> {

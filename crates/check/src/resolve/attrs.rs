@@ -150,8 +150,13 @@ impl Resolver<'_> {
             let end = Span { start: call.end - 1, end: call.end - 1, ..call };
             // `None` says that an operand tells it, which only the form for open shapes has.
             let dynamic = self.ops.find(&format!("dyn.{name}")).and_then(|op| self.ops.args(op)).unwrap_or_default();
-            let needs_value = |field: &str| dynamic.iter().any(|arg| arg.name == field);
-            self.diagnostics.push(errors::missing_attrs(name, &missing, &needs_value, op_span, (end, separator)));
+            let none = |field: &Field| attr_value(field.kind, &AttrValue::None);
+            let given = schema.fields.iter().zip(&values).map(|(field, value)| value.clone().or_else(|| none(field)));
+            let given: Option<Vec<AttrValue>> = given.collect();
+            let rejects = |field: &str| given.as_ref().is_some_and(|given| self.ops.rejects(op, given, field));
+            let takes_none = |field: &str| !dynamic.iter().any(|arg| arg.name == field) && !rejects(field);
+            let report = errors::missing_attrs(name, &missing, &takes_none, op_span, (end, separator));
+            self.diagnostics.push(report);
         }
         let values: Option<Box<[AttrValue]>> = values.into_iter().collect();
         match values {
@@ -230,10 +235,23 @@ impl Resolver<'_> {
 
     /// The value of an attribute, converted to the kind of its field.
     fn field_value(&mut self, op: &str, schema: &AttrSchema, field: &Field, value: ast::ValueId) -> Result<AttrValue, ()> {
-        let raw = self.raw_value(value, 0, field.kind.holds_sizes())?;
         let span = self.ast.values[value].span;
         let text = self.ast.text(span);
+        if self.is_word(value) && matches!(field.kind, Kind::Int | Kind::Bool | Kind::OptBool | Kind::Float | Kind::OptFloat) {
+            self.diagnostics.push(errors::attr_word(op, field, text, span));
+            return Err(());
+        }
+        let raw = self.raw_value(value, 0, field.kind.holds_sizes())?;
         checked((op, schema), field, &raw, text, span).map_err(|report| self.diagnostics.push(report))
+    }
+
+    /// Whether a value is a bare name that means nothing.
+    fn is_word(&self, value: ast::ValueId) -> bool {
+        let AttrValueKind::Expr(expr) = self.ast.values[value].kind else { return false };
+        let ast::Expr { span, kind } = self.ast.exprs[expr];
+        let text = self.ast.text(span);
+        let has_meaning = matches!(text, "None" | "nullptr" | "true" | "false" | "none" | "null" | "nil");
+        matches!(kind, ExprKind::Name) && !has_meaning
     }
 
     /// The value as written, whatever field it is for; `sizes` if it may hold sizes.
@@ -295,7 +313,7 @@ impl Resolver<'_> {
                 let search = self.near.spend(n_names);
                 let names = if sizes { self.size_names() } else { &[] };
                 let near = search.then(|| relayc_base::text::nearest(text, names.iter().copied())).flatten();
-                let report = errors::attr_not_a_size(text, span, names, near);
+                let report = errors::attr_not_a_size(text, span, sizes, names, near);
                 self.diagnostics.push(report);
                 Err(())
             }

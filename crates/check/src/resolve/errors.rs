@@ -22,7 +22,11 @@ pub(super) enum Hint<'a> {
     OtherSigil(String),
     /// A variable of this name is bound in the same function, but not in scope.
     OutOfScope(Span),
-    /// A similar name that is valid here, without the sigil of functions.
+    /// A statement further down binds it.
+    BoundBelow(Span),
+    /// An operator has this name.
+    Operator(&'a str),
+    /// A similar name that is valid here, without its sigil.
     Near(&'a str),
     /// No name would be valid here.
     NoneThere,
@@ -37,9 +41,12 @@ pub(super) fn unknown_local(name: &str, span: Span, meant: Hint) -> Diagnostic {
         Hint::OutOfScope(binding) => {
             diagnostic.also(binding, format!("this `{name}` is bound in an inner scope")).help("bind it before that scope begins")
         }
-        Hint::Near(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+        Hint::BoundBelow(binding) => {
+            diagnostic.also(binding, format!("`{name}` is bound only here")).note("a variable is in scope below its binding")
+        }
+        Hint::Near(near) => diagnostic.fix(format!("there is `%{near}`"), span, format!("%{near}")),
         Hint::NoneThere => diagnostic.help("no variable is in scope here"),
-        Hint::Nothing => diagnostic,
+        Hint::Operator(_) | Hint::Nothing => diagnostic,
     }
 }
 
@@ -49,7 +56,8 @@ pub(super) fn unknown_global(name: &str, span: Span, meant: Hint) -> Diagnostic 
     match meant {
         Hint::OtherSigil(local) => diagnostic.fix(format!("there is the variable `{local}`"), span, local).certain(),
         Hint::Near(near) => diagnostic.fix(format!("there is `@{near}`"), span, format!("@{near}")),
-        Hint::OutOfScope(_) | Hint::NoneThere | Hint::Nothing => diagnostic,
+        Hint::Operator(op) => diagnostic.fix(format!("an operator has no `@`: `{op}`"), span, op).certain(),
+        Hint::OutOfScope(_) | Hint::BoundBelow(_) | Hint::NoneThere | Hint::Nothing => diagnostic,
     }
 }
 
@@ -87,6 +95,8 @@ pub(super) fn unknown_operator(name: &str, span: Span, meant: Option<&str>) -> D
         dtype if meant.is_none() && DTYPES.contains(&dtype) => {
             diagnostic.help("a number has its dtype as a suffix: `1f`, `1f16`, `1i64`; anything else is `cast`")
         }
+        "gelu" => diagnostic.help("written out: `%x * (0.5f + 0.5f * erf(%x * 0.70710678f))`"),
+        "silu" | "swish" => diagnostic.help("written out: `%x * sigmoid(%x)`"),
         "len" => diagnostic.help("a dimension is read from `shape_of`"),
         // The functions of TVM's Python have the operators' names.
         _ if meant.is_some_and(|meant| is_tvm_prefix(name, meant)) => suggest(diagnostic, meant, span).certain(),
@@ -399,12 +409,12 @@ pub(super) fn left_out_once(mut report: Diagnostic, old: &OldCall) -> Diagnostic
     report.fix_all(format!("write them as TVM 0.{} meant the call, which left them out", old.until), old.edits.clone()).certain()
 }
 
-/// `op` is where the operator's name stands, `end` where attributes can be written, after `separator`; `None` is no value of
-/// those that need one.
+/// `op` is where the operator's name stands, `end` where attributes can be written, after `separator`; `takes_none` says of which
+/// `None` is a value.
 pub(super) fn missing_attrs(
     name: &str,
     fields: &[&Field],
-    needs_value: &dyn Fn(&str) -> bool,
+    takes_none: &dyn Fn(&str) -> bool,
     op: Span,
     (end, separator): (Span, &str),
 ) -> Diagnostic {
@@ -417,27 +427,50 @@ pub(super) fn missing_attrs(
         let name = field.name;
         let value = field.kind.words().trim_end_matches(" or `None`");
         diagnostic = match field.kind {
-            _ if needs_value(name) => diagnostic.help(format!("add `{name}=…`, {value}")),
             // `None` says "find it out yourself", which is what was meant by saying nothing.
-            Kind::IndexExpr | Kind::OptInt | Kind::IntsOrNone | Kind::OptInts => {
+            Kind::IndexExpr | Kind::OptInt | Kind::IntsOrNone | Kind::OptInts if takes_none(name) => {
                 let title = format!("add `{name}=None`, or {value}");
                 diagnostic.fix(title, end, format!("{separator}{name}=None"))
             }
             Kind::DType => diagnostic.help(format!("add `{name}=\"float32\"`, or another dtype in quotes")),
-            _ => diagnostic.help(format!("add `{name}=…`, {}", field.kind.words())),
+            _ => diagnostic.help(format!("add `{name}=…`, {value}")),
         };
     }
     diagnostic
 }
 
+fn not_of_kind(op: &str, field: &Field, text: &str, span: Span) -> Diagnostic {
+    let expected = field.kind.words();
+    Diagnostic::new(codes::E0403, format!("`{op}`: `{}` is {expected}, found `{text}`", field.name))
+        .at(span, format!("expected {expected}"))
+}
+
+/// A bare name for a number or a boolean.
+pub(super) fn attr_word(op: &str, field: &Field, text: &str, span: Span) -> Diagnostic {
+    let diagnostic = not_of_kind(op, field, text, span);
+    let words = || matches!(field.kind, Kind::Bool | Kind::OptBool).then_some([("true", "True"), ("false", "False")]);
+    let lower = text.to_ascii_lowercase();
+    let same = words().and_then(|words| words.into_iter().find(|(word, _)| *word == lower));
+    let near = words().and_then(|words| {
+        let near = nearest(&lower, words.map(|(word, _)| word))?;
+        words.into_iter().find(|(word, _)| *word == near)
+    });
+    match same.or(near) {
+        Some((_, meant)) if same.is_some() => diagnostic.fix(format!("write `{meant}`"), span, meant).certain(),
+        Some((_, meant)) => diagnostic.fix(format!("write `{meant}`"), span, meant),
+        None => diagnostic,
+    }
+}
+
 /// `n_values` is the usual length of a list of this operator.
 pub(super) fn attr_kind(op: &str, field: &Field, text: &str, raw: &AttrValue, span: Span, n_values: usize) -> Diagnostic {
-    let expected = field.kind.words();
-    let diagnostic = Diagnostic::new(codes::E0403, format!("`{op}`: `{}` is {expected}, found `{text}`", field.name))
-        .at(span, format!("expected {expected}"));
+    let diagnostic = not_of_kind(op, field, text, span);
+    let is_list = matches!(field.kind, Kind::Ints | Kind::IntsOrNone | Kind::OptInts);
     match raw {
-        AttrValue::Int { .. } if matches!(field.kind, Kind::Ints | Kind::IntsOrNone | Kind::OptInts) => {
-            let list = format!("[{}]", vec![text; n_values].join(", "));
+        AttrValue::Int { .. } if is_list => {
+            // In parentheses, or what stands for them, a number is still one.
+            let number = text.trim_matches(|c: char| matches!(c, '(' | ')' | '[' | ']') || c.is_whitespace());
+            let list = format!("[{}]", vec![number; n_values].join(", "));
             let diagnostic = diagnostic.fix(format!("write a list: `{}={list}`", field.name), span, list);
             if n_values == 1 { diagnostic.certain() } else { diagnostic }
         }
@@ -446,16 +479,39 @@ pub(super) fn attr_kind(op: &str, field: &Field, text: &str, raw: &AttrValue, sp
         {
             diagnostic.fix(format!("write `{value}`"), span, value.to_string())
         }
-        AttrValue::Str(inner) if inner.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'-') => {
-            let plain = match &**inner {
-                "true" | "True" => "True",
-                "false" | "False" => "False",
-                inner if inner.parse::<f64>().is_ok() => inner,
-                _ => return diagnostic,
-            };
-            diagnostic.fix(format!("write `{plain}` without quotes"), span, plain)
-        }
+        AttrValue::Str(inner) => match unquoted(field.kind, inner, n_values) {
+            Some(plain) => diagnostic.fix(format!("write `{plain}` without quotes"), span, plain),
+            None => diagnostic,
+        },
         _ => diagnostic,
+    }
+}
+
+/// What a string says as a value of this kind.
+fn unquoted(kind: Kind, inner: &str, n_values: usize) -> Option<String> {
+    let boolean = match inner {
+        "true" | "True" => Some("True"),
+        "false" | "False" => Some("False"),
+        _ => None,
+    };
+    let is_int = |text: &str| text.trim().parse::<i64>().is_ok();
+    match kind {
+        Kind::Bool | Kind::OptBool => boolean.map(str::to_owned),
+        Kind::Int | Kind::IndexExpr | Kind::OptInt | Kind::Object => is_int(inner).then(|| inner.trim().to_owned()),
+        Kind::Ints | Kind::IntsOrNone | Kind::OptInts => {
+            let items = inner.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+            match items {
+                Some(items) => items.split(',').all(is_int).then(|| inner.trim().to_owned()),
+                None => is_int(inner).then(|| format!("[{}]", vec![inner.trim(); n_values].join(", "))),
+            }
+        }
+        Kind::Float | Kind::OptFloat => {
+            let number = inner.trim().trim_end_matches('f');
+            let is_plain = number.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'e'));
+            (is_plain && number.parse::<f64>().is_ok())
+                .then(|| if is_int(number) { number.to_owned() } else { format!("{number}f") })
+        }
+        _ => None,
     }
 }
 
@@ -534,7 +590,8 @@ pub(super) fn list_depth(span: Span) -> Diagnostic {
     Diagnostic::new(codes::E0802, "lists nest too deeply").at(span, "no attribute has lists this deep")
 }
 
-pub(super) fn attr_not_a_value(text: &str, span: Span) -> Diagnostic {
+/// `sizes` if numbers are expected, which no quotes help.
+fn attr_not_a_value(text: &str, span: Span, sizes: bool) -> Diagnostic {
     let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     // A bare name stands for an operator (#141), but nobody means one by these.
     let is_word = matches!(text, "true" | "false" | "none" | "null" | "nil");
@@ -551,7 +608,9 @@ pub(super) fn attr_not_a_value(text: &str, span: Span) -> Diagnostic {
             let dtype = dotted_dtype(text).unwrap_or_default();
             diagnostic.fix(format!("dtypes stand in quotes here: `\"{dtype}\"`"), span, format!("\"{dtype}\"")).certain()
         }
-        _ if is_name => diagnostic.fix(format!("strings and dtypes stand in quotes: `\"{text}\"`"), span, format!("\"{text}\"")),
+        _ if is_name && !sizes => {
+            diagnostic.fix(format!("strings and dtypes stand in quotes: `\"{text}\"`"), span, format!("\"{text}\""))
+        }
         _ => diagnostic,
     }
 }
@@ -582,9 +641,9 @@ pub(super) fn attr_of_variable(text: &str, span: Span, value: Option<String>) ->
     }
 }
 
-/// A value that is no size, where one could stand; `names` are those of the file, `near` one nearly of this name.
-pub(super) fn attr_not_a_size(text: &str, span: Span, names: &[&str], near: Option<&str>) -> Diagnostic {
-    let diagnostic = attr_not_a_value(text, span);
+/// A value that is none, nor a size where `sizes` may stand; `names` are those of the file, `near` one nearly of this name.
+pub(super) fn attr_not_a_size(text: &str, span: Span, sizes: bool, names: &[&str], near: Option<&str>) -> Diagnostic {
+    let diagnostic = attr_not_a_value(text, span, sizes);
     if names.is_empty() {
         return diagnostic;
     }

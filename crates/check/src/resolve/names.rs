@@ -1,12 +1,12 @@
 //! Names in expressions: locals, globals, graph variables, operators and constructors (language 4).
 
 use super::errors::{self, Hint};
-use super::{Meaning, Resolver, name_text};
+use super::{Meaning, Resolver, Step, name_text};
 use relayc_base::diag::{Diagnostic, Edit};
 use relayc_base::{Idx, Span};
 use relayc_ir::ExprKind;
 use relayc_ir::types::Ty;
-use relayc_syntax::{literal, old_calls};
+use relayc_syntax::{ast, literal, old_calls};
 
 /// The most dots of a name that are looked at.
 const MAX_PARTS: usize = 8;
@@ -89,15 +89,59 @@ impl<'a> Resolver<'a> {
         if !self.near.spend(self.module.vars.len() - self.first_var.index() + self.scopes.n_names()) {
             return Hint::Nothing;
         }
-        let mut bound = self.module.vars.iter_ids().rev().take_while(|(id, _)| *id >= self.first_var);
-        if let Some((_, var)) = bound.find(|(_, var)| *var.name == *plain) {
+        let first = self.first_var;
+        let bound = self.module.vars.iter_ids().rev().take_while(|(id, _)| *id >= first).find(|(_, var)| *var.name == *plain);
+        if let Some((_, var)) = bound {
             return Hint::OutOfScope(var.span);
         }
-        match self.near.among_unordered(name, self.scopes.names()) {
+        if let Some(binding) = self.bound_below(name) {
+            return Hint::BoundBelow(binding);
+        }
+        if let Some(number) = self.graph_alike(plain) {
+            return Hint::Near(number);
+        }
+        // Without the sign: with it, one letter would be near every other.
+        match self.near.among_unordered(plain, self.scopes.names().map(|name| name.trim_start_matches('%'))) {
             Some(near) => Hint::Near(near),
             None if self.scopes.names().next().is_none() => Hint::NoneThere,
             None => Hint::Nothing,
         }
+    }
+
+    /// Where a statement further down binds a name, in the sequences around the current place.
+    fn bound_below(&mut self, name: &str) -> Option<Span> {
+        let ast = self.ast;
+        let Resolver { steps, near, .. } = self;
+        let rest = steps.iter().rev().filter_map(|step| match *step {
+            Step::Stmt { seq, index, .. } => match ast.exprs[seq].kind {
+                ast::ExprKind::Seq { stmts, .. } => ast.items(stmts).get(index..),
+                _ => None,
+            },
+            _ => None,
+        });
+        for &stmt in rest.flatten() {
+            if !near.spend(1) {
+                return None;
+            }
+            if let ast::StmtKind::Let { name: bound, .. } = ast.stmts[stmt].kind
+                && ast.text(bound) == name
+            {
+                return Some(bound);
+            }
+        }
+        None
+    }
+
+    /// The number of a graph variable that looks like a name of letters: `l` is read for `1`, `O` for `0`.
+    fn graph_alike(&self, plain: &str) -> Option<&'a str> {
+        let digit = |c: char| match c {
+            'O' | 'o' => Some('0'),
+            'l' | 'I' => Some('1'),
+            digit => digit.is_ascii_digit().then_some(digit),
+        };
+        let digits: Option<String> = plain.chars().map(digit).collect();
+        let digits = digits?;
+        self.graph.names().map(|name| name.trim_start_matches('%')).find(|name| *name == digits)
     }
 
     /// Notes a binding that hides another; a chain of a million such bindings is noted only at its start.
@@ -123,6 +167,8 @@ impl<'a> Resolver<'a> {
                 let local = format!("%{plain}");
                 let meant = if self.scopes.find(&local).is_some() {
                     Hint::OtherSigil(local)
+                } else if let Some(op) = self.ops.find(plain) {
+                    Hint::Operator(self.ops.name(op))
                 } else {
                     let names = self.module.globals.iter().map(|global| &*global.name);
                     self.near.among(plain, names).map_or(Hint::Nothing, Hint::Near)
