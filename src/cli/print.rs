@@ -33,7 +33,8 @@ pub(crate) struct Args {
 }
 
 /// The note above a text whose sizes have lost their names, which no command can read.
-const NO_NAMES: &str = "note: the names of sizes are in the metadata section, which is left out: `--dim-names` or `--meta` keeps them\n";
+const NO_NAMES: &str =
+    "note: the names of sizes are in the metadata section, which is left out: `--dim-names` or `--meta` keeps them\n";
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let until = match (args.module, args.types) {

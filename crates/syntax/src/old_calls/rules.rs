@@ -18,6 +18,10 @@ const METHODS: &[(&str, &str)] = &[
 
 const NEAREST: &[&str] = &["\"nearest_neighbor\"", "\"NEAREST_NEIGHBOR\""];
 
+/// The region of a cut that is none; each call has it since 0.8.
+const ROI: &str = "[0f, 0f, 0f, 0f]";
+const ROI_3D: &str = "[0f, 0f, 0f, 0f, 0f, 0f]";
+
 const TRUE: &[&str] = &["True", "1"];
 
 /// `align_corners` of TVM 0.6.
@@ -169,78 +173,107 @@ pub(super) const RULES: &[Rule] = &[
         operator: "image.resize",
         until: 6,
         when: &[Is("method", NEAREST), Is("align_corners", &["False", "0"])],
-        then: &[Name("image.resize2d"), Rename("align_corners", MODE), Value(MODE, ALIGN), Set("rounding_method", "\"floor\"")],
+        then: &[
+            Name("image.resize2d"),
+            Rename("align_corners", MODE),
+            Value(MODE, ALIGN),
+            Set("rounding_method", "\"floor\""),
+            Set("roi", ROI),
+        ],
         old: "image.resize(%x, size=[4, 4], method=\"nearest_neighbor\", align_corners=False)",
         today: "image.resize2d(%x, size=[4, 4], method=\"nearest_neighbor\", coordinate_transformation_mode=\"asymmetric\", \
-                rounding_method=\"floor\")",
+                rounding_method=\"floor\", \
+                roi=[0f, 0f, 0f, 0f])",
     },
     Rule {
         operator: "image.resize",
         until: 6,
         when: &[Has("align_corners")],
-        then: &[Name("image.resize2d"), Value("method", METHODS), Rename("align_corners", MODE), Value(MODE, ALIGN)],
+        then: &[
+            Name("image.resize2d"),
+            Value("method", METHODS),
+            Rename("align_corners", MODE),
+            Value(MODE, ALIGN),
+            Set("roi", ROI),
+        ],
         old: "image.resize(%x, size=[4, 4], method=\"bicubic\", align_corners=False)",
-        today: "image.resize2d(%x, size=[4, 4], method=\"cubic\", coordinate_transformation_mode=\"asymmetric\")",
+        today: "image.resize2d(%x, size=[4, 4], method=\"cubic\", coordinate_transformation_mode=\"asymmetric\", \
+                roi=[0f, 0f, 0f, 0f])",
     },
     Rule {
         operator: "image.resize",
         until: 6,
         when: &[Lacks(MODE), OtherwiseToday],
-        then: &[Name("image.resize2d"), Value("method", METHODS), Set(MODE, "\"align_corners\"")],
+        then: &[Name("image.resize2d"), Value("method", METHODS), Set(MODE, "\"align_corners\""), Set("roi", ROI)],
         old: "image.resize(%x, size=[4, 4])",
-        today: "image.resize2d(%x, size=[4, 4], coordinate_transformation_mode=\"align_corners\")",
+        today: "image.resize2d(%x, size=[4, 4], coordinate_transformation_mode=\"align_corners\", \
+                roi=[0f, 0f, 0f, 0f])",
     },
     Rule {
         operator: "image.resize",
         until: 7,
         when: &[Is("method", NEAREST), Is(MODE, &["\"align_corners\""])],
-        then: &[Name("image.resize2d")],
+        then: &[Name("image.resize2d"), Set("roi", ROI)],
         old: "image.resize(%x, size=[4, 4], method=\"nearest_neighbor\", coordinate_transformation_mode=\"align_corners\")",
-        today: "image.resize2d(%x, size=[4, 4], method=\"nearest_neighbor\", coordinate_transformation_mode=\"align_corners\")",
+        today: "image.resize2d(%x, size=[4, 4], method=\"nearest_neighbor\", coordinate_transformation_mode=\"align_corners\", \
+                roi=[0f, 0f, 0f, 0f])",
     },
     // TVM 0.7 did not move positions by half an element here, whatever the mode said.
     Rule {
         operator: "image.resize",
         until: 7,
         when: &[Is("method", NEAREST)],
-        then: &[Name("image.resize2d"), Set(MODE, "\"asymmetric\""), Set("rounding_method", "\"floor\"")],
+        then: &[Name("image.resize2d"), Set(MODE, "\"asymmetric\""), Set("rounding_method", "\"floor\""), Set("roi", ROI)],
         old: "image.resize(%x, size=[4, 4], method=\"nearest_neighbor\")",
         today: "image.resize2d(%x, size=[4, 4], method=\"nearest_neighbor\", coordinate_transformation_mode=\"asymmetric\", \
-                rounding_method=\"floor\")",
+                rounding_method=\"floor\", \
+                roi=[0f, 0f, 0f, 0f])",
     },
     Rule {
         operator: "image.resize",
         until: 7,
         when: &[],
-        then: &[Name("image.resize2d"), Value("method", METHODS)],
+        then: &[Name("image.resize2d"), Value("method", METHODS), Set("roi", ROI)],
         old: "image.resize(%x, size=[4, 4], method=\"bilinear\")",
-        today: "image.resize2d(%x, size=[4, 4], method=\"linear\")",
+        today: "image.resize2d(%x, size=[4, 4], method=\"linear\", \
+                roi=[0f, 0f, 0f, 0f])",
     },
     Rule {
         operator: "image.resize3d",
         until: 7,
         when: &[Is("method", &["\"trilinear\""])],
-        then: &[Value("method", METHODS)],
+        then: &[Value("method", METHODS), Set("roi", ROI_3D)],
         old: "image.resize3d(%v, size=[2, 2, 2], method=\"trilinear\")",
-        today: "image.resize3d(%v, size=[2, 2, 2], method=\"linear\")",
+        today: "image.resize3d(%v, size=[2, 2, 2], method=\"linear\", \
+                roi=[0f, 0f, 0f, 0f, 0f, 0f])",
     },
     Rule {
         operator: "image.resize3d",
         until: 7,
-        when: &[Is("method", NEAREST), Lacks("rounding_method"), Lacks(MODE), OtherwiseToday],
-        then: &[Set(MODE, "\"asymmetric\""), Set("rounding_method", "\"floor\"")],
+        when: &[Is("method", NEAREST), Lacks(MODE), Lacks("roi")],
+        then: &[Set(MODE, "\"asymmetric\""), Set("rounding_method", "\"floor\""), Set("roi", ROI_3D)],
         old: "image.resize3d(%v, size=[2, 2, 2], method=\"nearest_neighbor\")",
         today: "image.resize3d(%v, size=[2, 2, 2], method=\"nearest_neighbor\", coordinate_transformation_mode=\"asymmetric\", \
-                rounding_method=\"floor\")",
+                rounding_method=\"floor\", \
+                roi=[0f, 0f, 0f, 0f, 0f, 0f])",
     },
     Rule {
         operator: "image.resize3d",
         until: 7,
-        when: &[Is("method", NEAREST), Lacks("rounding_method"), Is(MODE, &["\"asymmetric\""]), OtherwiseToday],
-        then: &[Set("rounding_method", "\"floor\"")],
+        when: &[Is("method", NEAREST), Is(MODE, &["\"asymmetric\""]), Lacks("roi")],
+        then: &[Set("rounding_method", "\"floor\""), Set("roi", ROI_3D)],
         old: "image.resize3d(%v, size=[2, 2, 2], method=\"nearest_neighbor\", coordinate_transformation_mode=\"asymmetric\")",
         today: "image.resize3d(%v, size=[2, 2, 2], method=\"nearest_neighbor\", coordinate_transformation_mode=\"asymmetric\", \
-                rounding_method=\"floor\")",
+                rounding_method=\"floor\", \
+                roi=[0f, 0f, 0f, 0f, 0f, 0f])",
+    },
+    Rule {
+        operator: "image.resize3d",
+        until: 7,
+        when: &[Lacks("roi")],
+        then: &[Set("roi", ROI_3D)],
+        old: "image.resize3d(%v, size=[2, 2, 2])",
+        today: "image.resize3d(%v, size=[2, 2, 2], roi=[0f, 0f, 0f, 0f, 0f, 0f])",
     },
     Rule {
         operator: "memory.alloc_storage",

@@ -35,7 +35,13 @@ fn text(call: &str, old: bool) -> String {
 fn call(text: &str) -> String {
     let body = text.split_once("{\n").map_or("", |(_, rest)| rest);
     let body = body.split_once("\n}\n").map_or("", |(body, _)| body);
-    body.split_whitespace().collect::<Vec<_>>().join(" ").replace("( ", "(").replace(", )", ")").replace(",)", ")")
+    body.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace("( ", "(")
+        .replace(", )", ")")
+        .replace(",)", ")")
+        .replace(") )", "))")
 }
 
 #[test]
