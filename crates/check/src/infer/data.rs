@@ -67,7 +67,7 @@ impl Infer<'_> {
                 (self.module.types.tuple(&field_tys), fields, field_tys)
             }
         };
-        if let Err(mismatch) = self.solver.unify(&mut self.module.types, ty, own) {
+        if let Err(mismatch) = self.agree(ty, own) {
             let diagnostic = self.mismatch(mismatch, (ty, own), Operand { expr, span }, place.clone());
             return Err(Some(diagnostic.into()));
         }
@@ -100,7 +100,7 @@ impl Infer<'_> {
         let mut all = expected;
         for &body in others {
             let found = self.ty(body);
-            if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
+            if let Err(mismatch) = self.agree(expected, found) {
                 if let Some(ty) = self.narrowed(expr, all, found) {
                     all = ty;
                     continue;
@@ -141,7 +141,7 @@ impl Infer<'_> {
                 self.diagnostics.push(last);
             }
         }
-        if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
+        if let Err(mismatch) = self.agree(expected, found) {
             let place = (self.module.exprs[cell].span, "the reference is here".to_owned());
             let diagnostic = self.mismatch(mismatch, (expected, found), self.mention(value), place);
             self.diagnostics.push(diagnostic);
@@ -154,7 +154,7 @@ impl Infer<'_> {
         let content = self.fresh();
         let expected = self.module.types.intern(TyData::Ref(content));
         let found = self.ty(cell);
-        if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
+        if let Err(mismatch) = self.agree(expected, found) {
             let place = (self.module.exprs[expr].span, why.to_owned());
             let diagnostic = self.mismatch(mismatch, (expected, found), self.mention(cell), place);
             self.diagnostics.push(diagnostic);

@@ -7,7 +7,7 @@ use relayc_base::limits::{Limit, MATCH_STEPS};
 use relayc_base::text::{count, join_words};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, Mismatch, StepKind, Ty, TyData, Types};
-use relayc_ir::{CtorId, ExprId, ExprKind, FuncId, Module, Operand, PatId, PatKind, VarId};
+use relayc_ir::{AttrValue, CtorId, ExprId, ExprKind, FuncId, Module, Operand, PatId, PatKind, VarId};
 use relayc_ops::OpDef;
 use relayc_ops::rel::{Fault, FaultHelp, FaultSubject, Place};
 
@@ -266,6 +266,15 @@ fn differing_axis(types: &Types, expected: Ty, found: Ty) -> Option<usize> {
     (s.len() == t.len()).then(|| s.iter().zip(t).position(|(a, b)| !a.compatible(*b)))?
 }
 
+/// A number, or a list of some, that a help writes as an attribute.
+fn numbers(text: &str) -> Option<AttrValue> {
+    let number = |text: &str| text.trim().parse().ok().map(AttrValue::int);
+    match text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        Some(items) => items.split(',').map(number).collect::<Option<Vec<_>>>().map(|items| AttrValue::List(items.into())),
+        None => number(text),
+    }
+}
+
 impl Infer<'_> {
     /// Two types that disagree: that of `value`, mentioned at its span, and the one that `place` demands.
     pub(super) fn mismatch(
@@ -362,8 +371,14 @@ impl Infer<'_> {
                 FaultHelp::Text(text) if fault.takes_field => diagnostic.general_help(text),
                 FaultHelp::Text(text) => diagnostic.help(text),
                 FaultHelp::Cast { arg, dtype } => self.cast(diagnostic, call, arg, dtype),
-                FaultHelp::SetAttr { name, value } => self.set_attr(diagnostic, call, name, &value),
-                FaultHelp::SetNumber { name, from, to } => self.set_number(diagnostic, call, name, (from, to)),
+                FaultHelp::SetAttr { name, value } => match numbers(&value) {
+                    Some(numbers) if !self.attr_fits(call, name, numbers.clone()) => diagnostic,
+                    _ => self.set_attr(diagnostic, call, name, &value),
+                },
+                FaultHelp::SetNumber { name, from, to } => match self.with_number(call, name, (from, to)) {
+                    Some(value) if !self.attr_fits(call, name, value.clone()) => diagnostic,
+                    _ => self.set_number(diagnostic, call, name, (from, to)),
+                },
             };
         }
         self.repair(diagnostic, call, &tried)
@@ -386,6 +401,19 @@ impl Infer<'_> {
         match self.operand(call, arg) {
             Some((expr, span)) => self.other_dtype(diagnostic, Operand { expr, span }, dtype),
             None => diagnostic,
+        }
+    }
+
+    /// An attribute with another number, the first that is `from`.
+    fn with_number(&self, call: ExprId, name: &str, (from, to): (i64, i64)) -> Option<AttrValue> {
+        let index = self.module.called_op(call).and_then(|op| self.ops.def(op).attrs)?.position(name)?;
+        match super::call_attrs(self.module, call).get(index)? {
+            AttrValue::List(items) => {
+                let at = items.iter().position(|item| item.as_int() == Some(from))?;
+                let number = |(i, item): (usize, &AttrValue)| if i == at { AttrValue::int(to) } else { item.clone() };
+                Some(AttrValue::List(items.iter().enumerate().map(number).collect()))
+            }
+            _ => Some(AttrValue::int(to)),
         }
     }
 

@@ -114,8 +114,14 @@ impl Infer<'_> {
     fn report_holes(&mut self) {
         self.report_operator_values();
         for call in std::mem::take(&mut self.faulty) {
-            let (_, operands) = self.op_call(call).unwrap_or_else(|| unreachable!("rules are broken by calls of operators"));
-            operands.into_iter().for_each(|ty| self.solver.poison(&mut self.module.types, ty));
+            let mut parts = self.arg_exprs(call);
+            if let (None, ExprKind::Call { callee, .. }) = (self.module.called_op(call), self.module.exprs[call].kind) {
+                parts.push(callee);
+            }
+            for part in parts {
+                let ty = self.ty(part);
+                self.solver.poison(&mut self.module.types, ty);
+            }
             self.wake();
         }
         for var in self.module.vars.ids() {
@@ -125,7 +131,9 @@ impl Infer<'_> {
             }
             if self.is_open(ty) {
                 let ty = self.resolve(ty);
-                self.diagnostics.push(errors::unknown_var(self.module, var, ty));
+                if !self.holds_error(ty) {
+                    self.diagnostics.push(errors::unknown_var(self.module, var, ty));
+                }
                 self.solver.poison(&mut self.module.types, ty);
                 self.wake();
             }
@@ -140,7 +148,9 @@ impl Infer<'_> {
                 continue;
             }
             let ty = self.resolve(ty);
-            self.diagnostics.push(errors::unknown_expr(self.module, expr, ty));
+            if !self.holds_error(ty) {
+                self.diagnostics.push(errors::unknown_expr(self.module, expr, ty));
+            }
             self.solver.poison(&mut self.module.types, ty);
             self.wake();
         }

@@ -20,7 +20,7 @@ pub use origin::DimOrigins;
 use relayc_base::diag::Diagnostic;
 use relayc_base::limits::{INFERENCE_STEPS, TYPE_PARTS, TYPES};
 use relayc_base::{Idx, IndexVec, Span};
-use relayc_ir::types::{DType, Solver, Ty, TyData};
+use relayc_ir::types::{DType, Mismatch, Solver, Ty, TyData};
 use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, GlobalId, Module, Operand, Root, VarId};
 use relayc_ops::rel::{Origins, RelCx, Stop};
 use relayc_ops::{OpDef, Table};
@@ -105,7 +105,7 @@ struct Infer<'a> {
     relations: again::Relations,
     /// Calls and projections that wait; a watcher's number is an index here.
     waiting: Vec<Option<ExprId>>,
-    /// Calls that broke a rule, and so could not determine their operands' types.
+    /// Calls that broke a rule, and so could not determine the types of their operands or of the called function.
     faulty: Vec<ExprId>,
     /// Calls that have a type although they break a rule.
     typed_faults: FxHashSet<ExprId>,
@@ -388,7 +388,7 @@ impl<'a> Infer<'a> {
     fn bind_let(&mut self, expr: ExprId) {
         let ExprKind::Let { var, value, .. } = self.module.exprs[expr].kind else { return };
         let (expected, found) = (self.var_ty(var), self.ty(value));
-        if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
+        if let Err(mismatch) = self.agree(expected, found) {
             let declared = self.annotation(var).unwrap_or(self.module.vars[var].span);
             let place = (declared, "the variable is declared here".to_owned());
             let mut diagnostic = self.mismatch(mismatch, (expected, found), self.mention(value), place);
@@ -402,13 +402,24 @@ impl<'a> Infer<'a> {
         }
     }
 
+    /// Unifies two types. Where a part of one is an error, that has been said, and what the rest would be is not known.
+    fn agree(&mut self, expected: Ty, found: Ty) -> Result<(), Mismatch> {
+        let result = self.solver.unify(&mut self.module.types, expected, found);
+        if result.is_err() && [expected, found].into_iter().any(|ty| self.holds_error(ty)) { Ok(()) } else { result }
+    }
+
+    fn holds_error(&mut self, ty: Ty) -> bool {
+        let ty = self.resolve(ty);
+        self.module.types.parts(ty, |_| false).contains(&Ty::ERROR)
+    }
+
     fn return_from(&mut self, func: FuncId) {
         let fn_ty = self.fn_ty(func);
         let TyData::Fn { ret, .. } = *self.module.types.data(fn_ty) else { return };
         let body = self.module.funcs[func].body;
         let found = self.ty(body);
         let found = self.instantiate_body(ret, found);
-        if let Err(mismatch) = self.solver.unify(&mut self.module.types, ret, found) {
+        if let Err(mismatch) = self.agree(ret, found) {
             let value = self.mention(self.final_value(body));
             let declared = self.module.funcs[func].ret_span;
             let place = (declared, "the result is declared here".to_owned());
@@ -485,6 +496,7 @@ impl<'a> Infer<'a> {
                         }
                     };
                     self.diagnostics.push(diagnostic);
+                    self.faulty.push(expr);
                     Ty::ERROR
                 }
                 _ => self.exit_call(expr, callee),
@@ -506,14 +518,14 @@ impl<'a> Infer<'a> {
     fn exit_if(&mut self, expr: ExprId, cond: ExprId, then_branch: ExprId, else_branch: ExprId) -> Ty {
         let bool_ty = self.module.types.scalar(DType::BOOL);
         let found = self.ty(cond);
-        if self.solver.unify(&mut self.module.types, bool_ty, found).is_err() {
+        if self.agree(bool_ty, found).is_err() {
             let found = self.resolve(found);
             let diagnostic = errors::condition(self.module, cond, found);
             let diagnostic = self.convert(diagnostic, self.mention(cond), bool_ty, found);
             self.diagnostics.push(diagnostic);
         }
         let (expected, found) = (self.ty(then_branch), self.ty(else_branch));
-        if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
+        if let Err(mismatch) = self.agree(expected, found) {
             if let Some(ty) = self.narrowed(expr, expected, found) {
                 return ty;
             }
@@ -549,13 +561,14 @@ impl<'a> Infer<'a> {
                     let diagnostic = errors::function_arity(self.module, expr, callee, params.len());
                     let diagnostic = self.other_count(diagnostic, expr, params.len());
                     self.diagnostics.push(diagnostic);
+                    self.faulty.push(expr);
                     return ret;
                 }
                 if let Some((first, second)) = self.crossed(&params, &arg_tys) {
                     return self.swapped_arguments(callee, &args, (first, second), (&params, &arg_tys), ret);
                 }
                 for (i, (&param, &found)) in params.iter().zip(&arg_tys).enumerate() {
-                    if let Err(mismatch) = self.solver.unify(&mut self.module.types, param, found) {
+                    if let Err(mismatch) = self.agree(param, found) {
                         let place = errors::parameter_place(self.module, callee, i);
                         let mut diagnostic = self.mismatch(mismatch, (param, found), args[i], place);
                         let found = self.resolve(found);
@@ -643,7 +656,7 @@ impl<'a> Infer<'a> {
                 Some(field) => {
                     let own = self.ty(expr);
                     // Its own type is a fresh hole or has been unified with one that agrees.
-                    if let Err(mismatch) = self.solver.unify(&mut self.module.types, own, field) {
+                    if let Err(mismatch) = self.agree(own, field) {
                         let value = self.mention(expr);
                         let diagnostic = self.mismatch(mismatch, (own, field), value, (Span::NONE, String::new()));
                         self.diagnostics.push(diagnostic);
@@ -686,6 +699,7 @@ impl<'a> Infer<'a> {
     fn relate(&mut self, expr: ExprId) -> Result<(), Stop> {
         let Some((def, args)) = self.op_call(expr) else { return Ok(()) };
         if self.lacks_attrs(expr) {
+            self.faulty.push(expr);
             return Err(Stop::Poisoned);
         }
         let out = self.ty(expr);

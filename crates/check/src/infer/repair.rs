@@ -5,7 +5,7 @@
 
 use super::{Infer, call_attrs};
 use relayc_base::Span;
-use relayc_base::diag::{Diagnostic, Edit};
+use relayc_base::diag::{Diagnostic, Edit, codes};
 use relayc_base::text::nearest;
 use relayc_ir::types::{DType, Dim, Ty, TyData, Types};
 use relayc_ir::{AttrValue, ExprId, ExprKind, Operand, VarId};
@@ -40,7 +40,7 @@ impl Infer<'_> {
     pub(super) fn repair(&mut self, mut diagnostic: Diagnostic, call: ExprId, fault: &Fault) -> Diagnostic {
         let Some((_, args)) = self.op_call(call) else { return diagnostic };
         // An attribute that says what would fit is the mistake itself.
-        let said = fault.code == relayc_base::diag::codes::E0404 && !fault.helps.is_empty();
+        let said = fault.code == codes::E0404 && !diagnostic.helps.is_empty();
         if self.text.is_empty() || self.diagnostics.len() >= MAX_REPAIRED || said {
             return diagnostic;
         }
@@ -70,10 +70,61 @@ impl Infer<'_> {
         self.relation_holds(def, &attrs, args)
     }
 
-    fn holds_with(&mut self, call: ExprId, args: &[Ty], arg: usize, ty: Ty) -> bool {
+    /// Whether a call's relation holds on these types whatever numbers their open dimensions are. A dimension that may be any number
+    /// fits everywhere until the program runs.
+    fn fits(&mut self, call: ExprId, args: &[Ty], attrs: Option<&[AttrValue]>) -> bool {
+        if !self.holds(call, args, attrs) {
+            return false;
+        }
+        // Dimensions that are the same stay so; a prime is hardly written anywhere else.
+        const PRIMES: [i64; 8] = [97, 101, 103, 107, 109, 113, 127, 131];
+        let mut open: Vec<Dim> = vec![];
+        let mut number = |dim: Dim| {
+            let at = open.iter().position(|&other| other == dim).unwrap_or_else(|| {
+                open.push(dim);
+                open.len() - 1
+            });
+            Dim::known(PRIMES[at % PRIMES.len()])
+        };
+        let mut numbered = vec![];
+        for &arg in args {
+            numbered.push(self.module.types.rewrite(arg, |types, ty| {
+                let (shape, dtype) = types.as_tensor(ty)?;
+                let shape: Vec<Dim> = shape.iter().map(|&dim| if dim.value().is_some() { dim } else { number(dim) }).collect();
+                Some(types.tensor(&shape, dtype))
+            }));
+        }
+        numbered == args || self.holds(call, &numbered, attrs)
+    }
+
+    fn fits_with(&mut self, call: ExprId, args: &[Ty], arg: usize, ty: Ty) -> bool {
         let mut changed = args.to_vec();
         changed[arg] = ty;
-        self.holds(call, &changed, None)
+        self.fits(call, &changed, None)
+    }
+
+    /// Whether a call's relation holds with another value of an attribute; unknown operands are not asked.
+    pub(super) fn attr_fits(&mut self, call: ExprId, name: &str, value: AttrValue) -> bool {
+        let schema = self.module.called_op(call).and_then(|op| self.ops.def(op).attrs);
+        let (Some(index), Some((_, args))) = (schema.and_then(|schema| schema.position(name)), self.op_call(call)) else {
+            return false;
+        };
+        let mut args: Vec<Ty> = args.into_iter().map(|ty| self.resolve(ty)).collect();
+        let mut attrs = call_attrs(self.module, call).to_vec();
+        let Some(attr) = attrs.get_mut(index) else { return false };
+        *attr = value;
+        // Trying would give types to what is not known.
+        if args.iter().any(|&ty| self.module.types.has_hole(ty)) {
+            return true;
+        }
+        // What this call has decided follows the attribute.
+        for (arg, operand) in self.operands(call).into_iter().enumerate() {
+            let ExprKind::Var(var) = self.module.exprs[operand.expr].kind else { continue };
+            if self.decided_by.get(&var) == Some(&(call, arg)) {
+                args[arg] = self.fresh();
+            }
+        }
+        self.fits(call, &args, Some(&attrs))
     }
 
     fn operands(&self, call: ExprId) -> Vec<Operand> {
@@ -87,7 +138,7 @@ impl Infer<'_> {
             for second in first + 1..args.len() {
                 let mut changed = args.to_vec();
                 changed.swap(first, second);
-                if args[first] != args[second] && self.holds(call, &changed, None) {
+                if args[first] != args[second] && self.fits(call, &changed, None) {
                     return self.swap(diagnostic, operands[first].span, operands[second].span);
                 }
             }
@@ -113,13 +164,13 @@ impl Infer<'_> {
         let operands = self.operands(call);
         for (arg, &ty) in args.iter().enumerate() {
             if let TyData::Ref(content) = *self.module.types.data(ty)
-                && self.holds_with(call, args, arg, content)
+                && self.fits_with(call, args, arg, content)
             {
                 let text = format!("ref_read({})", self.source(operands[arg].span));
                 diagnostic = diagnostic.fix(format!("read it: `{text}`"), operands[arg].span, text);
             }
             let Some(fields) = self.module.types.as_tuple(ty).map(<[Ty]>::to_vec) else { continue };
-            let fitting: Vec<usize> = (0..fields.len()).filter(|&i| self.holds_with(call, args, arg, fields[i])).collect();
+            let fitting: Vec<usize> = (0..fields.len()).filter(|&i| self.fits_with(call, args, arg, fields[i])).collect();
             for &index in fitting.iter().take(3) {
                 diagnostic.helps.retain(|help| !help.general);
                 diagnostic = self.project_help(diagnostic, operands[arg].span, index);
@@ -166,7 +217,7 @@ impl Infer<'_> {
                     continue;
                 };
                 let ty = self.resolve(ty);
-                if !self.module.types.has_hole(ty) && self.holds_with(call, args, arg, ty) {
+                if !self.module.types.has_hole(ty) && self.fits_with(call, args, arg, ty) {
                     near.push((other, ty));
                 }
             }
@@ -190,8 +241,23 @@ impl Infer<'_> {
             let (false, true, Some(default)) = (span.is_none(), named || in_rule, field.default) else { continue };
             let mut attrs = written.clone();
             attrs[index] = default();
+            if let (AttrValue::List(items), AttrValue::List(usual)) = (&written[index], &attrs[index])
+                && fault.code == codes::E0404
+            {
+                // A list of another length than usual says something, unlike no list.
+                let Some(first) = items.first().filter(|first| items.iter().all(|item| item == *first)) else {
+                    return diagnostic;
+                };
+                let number = first.as_int().map_or(String::new(), |number| number.to_string());
+                let list = format!("{}=[{}]", field.name, vec![&*number; usual.len()].join(", "));
+                attrs[index] = AttrValue::List(vec![first.clone(); usual.len()].into());
+                return match !number.is_empty() && self.fits(call, args, Some(&attrs)) {
+                    true => diagnostic.fix(format!("`{list}` makes it fit"), span, list),
+                    false => diagnostic,
+                };
+            }
             let same = attrs[index] == written[index];
-            if !same && self.holds(call, args, Some(&attrs)) {
+            if !same && self.fits(call, args, Some(&attrs)) {
                 let before = self.source(Span { start: 0, end: span.start, ..span }).trim_end();
                 let start = before.strip_suffix(',').unwrap_or(before).len() as u32;
                 return diagnostic.fix(format!("leave `{}` out", field.name), Span { start, ..span }, "");
@@ -205,7 +271,7 @@ impl Infer<'_> {
         for (arg, operand) in self.operands(call).into_iter().enumerate() {
             let ExprKind::Var(var) = self.module.exprs[operand.expr].kind else { continue };
             let candidates = self.types_near(args, arg, fault);
-            let fitting = candidates.into_iter().find(|&ty| ty != args[arg] && self.holds_with(call, args, arg, ty));
+            let fitting = candidates.into_iter().find(|&ty| ty != args[arg] && self.fits_with(call, args, arg, ty));
             // What the other operands and the attributes demand.
             let demanded = self.demanded(call, args, arg);
             for ty in demanded.into_iter().chain(fitting).take(1) {
@@ -218,7 +284,9 @@ impl Infer<'_> {
     /// The type that the relation gives an operand of unknown type.
     fn demanded(&mut self, call: ExprId, args: &[Ty], arg: usize) -> Option<Ty> {
         let hole = self.fresh();
-        if !self.holds_with(call, args, arg, hole) {
+        let mut changed = args.to_vec();
+        changed[arg] = hole;
+        if !self.holds(call, &changed, None) {
             return None;
         }
         let ty = self.resolve(hole);
@@ -303,7 +371,7 @@ impl Infer<'_> {
                 let mut changed = shape.clone();
                 changed[axis] = Dim::known(number);
                 let ty = self.module.types.tensor(&changed, dtype);
-                if ty != args[arg] && self.holds_with(call, args, arg, ty) {
+                if ty != args[arg] && self.fits_with(call, args, arg, ty) {
                     diagnostic = self.decide(diagnostic, site, number);
                     break;
                 }
@@ -314,6 +382,7 @@ impl Infer<'_> {
 
     fn decide(&mut self, diagnostic: Diagnostic, site: Site, number: i64) -> Diagnostic {
         match site {
+            Site::Attr(call, name) if !self.attr_fits(call, name, AttrValue::int(number)) => diagnostic,
             Site::Attr(call, name) => {
                 let span = self.attr_span(call, name);
                 let is_number = self.source(span).split_once('=').is_some_and(|(_, value)| value.trim().parse::<i64>().is_ok());
@@ -439,7 +508,7 @@ impl Infer<'_> {
         let text = |ty: Ty| self.module.types.text(ty);
         let message = format!("expected `{}`, found `{}`", text(expected), text(actual));
         let place = super::errors::parameter_place(self.module, callee, first);
-        let diagnostic = Diagnostic::new(relayc_base::diag::codes::E0301, message)
+        let diagnostic = Diagnostic::new(codes::E0301, message)
             .at(args[first].span, format!("this is `{}`", text(actual)))
             .also(args[second].span, "these two stand in each other's places")
             .also(place.0, place.1);
@@ -530,10 +599,13 @@ fn numbers(fault: &Fault, types: &Types, args: &[Ty]) -> Vec<i64> {
     let values = fault.equation.as_ref().map_or("", |(_, values)| values);
     let written: Vec<i64> = values.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect();
     let mut all = written.clone();
-    for &a in &written {
-        for &b in &written {
+    if fault.equation.as_ref().is_some_and(|(rule, _)| rule.contains(" < ")) {
+        all.extend(written.iter().filter_map(|&a| a.checked_add(1)));
+    }
+    for (i, &a) in written.iter().enumerate() {
+        for (j, &b) in written.iter().enumerate() {
             all.extend((b > 1 && a % b == 0).then(|| a / b));
-            all.extend(a.checked_mul(b).filter(|_| b > 1));
+            all.extend(a.checked_mul(b).filter(|_| b > 1 && i != j));
         }
     }
     let dims = args.iter().filter_map(|&ty| types.as_tensor(ty)).flat_map(|(shape, _)| shape);
