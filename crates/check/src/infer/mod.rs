@@ -642,7 +642,13 @@ impl<'a> Infer<'a> {
             Ok(()) => {}
             Err(Stop::NotYet) => self.wait(expr),
             Err(Stop::Poisoned) => self.poison(expr),
-            Err(Stop::Fault(fault)) => self.report_fault(expr, *fault),
+            Err(Stop::Fault(fault)) => {
+                let operands: Vec<Ty> = self.arg_exprs(expr).into_iter().map(|operand| self.ty(operand)).collect();
+                match operands.into_iter().any(|ty| self.holds_error(ty)) {
+                    true => self.poison(expr),
+                    false => self.report_fault(expr, *fault),
+                }
+            }
         }
     }
 

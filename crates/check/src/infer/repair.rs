@@ -582,7 +582,7 @@ impl Infer<'_> {
         let Some(dot) = self.source(span).rfind('.').filter(|_| fields.len() <= MAX_HELPS) else { return diagnostic };
         let index = Span { start: span.start + dot as u32 + 1, ..span };
         diagnostic.helps.clear();
-        for (i, &field) in fields.iter().enumerate().rev() {
+        for (i, &field) in fields.iter().enumerate().rev().filter(|(_, field)| **field != Ty::ERROR) {
             diagnostic = diagnostic.fix(format!("`.{i}` is `{}`", self.module.types.text(field)), index, i.to_string());
         }
         let made = match self.module.exprs[tuple].kind {
