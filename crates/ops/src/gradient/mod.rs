@@ -67,8 +67,10 @@ impl GradCx<'_> {
         self.binary("divide", lhs, rhs)
     }
 
-    /// The sum of a gradient over the axes along which an operand was broadcast.
+    /// The sum of a gradient over the axes along which an operand was broadcast, in the operand's dtype.
     fn collapse(&mut self, grad: ExprId, like: ExprId) -> ExprId {
+        let is_alike = self.dtype(grad) == self.dtype(like);
+        let grad = if is_alike { grad } else { self.binary("cast_like", grad, like) };
         self.binary("collapse_sum_like", grad, like)
     }
 

@@ -131,11 +131,12 @@ fn pooled(cx: &mut GradCx, name: &str, attrs: &[&str]) -> Rule {
 }
 
 fn max_pool2d(cx: &mut GradCx) -> Rule {
-    pooled(cx, "nn.max_pool2d_grad", &["pool_size", "strides", "padding", "layout", "ceil_mode"])
+    pooled(cx, "nn.max_pool2d_grad", &["pool_size", "strides", "dilation", "padding", "layout", "ceil_mode"])
 }
 
 fn avg_pool2d(cx: &mut GradCx) -> Rule {
-    pooled(cx, "nn.avg_pool2d_grad", &["pool_size", "strides", "padding", "layout", "ceil_mode", "count_include_pad"])
+    let attrs = ["pool_size", "strides", "dilation", "padding", "layout", "ceil_mode", "count_include_pad"];
+    pooled(cx, "nn.avg_pool2d_grad", &attrs)
 }
 
 fn global_avg_pool2d(cx: &mut GradCx) -> Rule {

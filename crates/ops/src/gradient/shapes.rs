@@ -64,14 +64,31 @@ fn concatenate(cx: &mut GradCx) -> Rule {
     let shapes = fields(cx)?;
     let rank = shapes.first()?.len() as i64;
     let at = usize::try_from(if axis < 0 { axis + rank } else { axis }).ok()?;
+    let sizes: Vec<i64> = shapes.iter().map(|shape| shape.get(at).copied()).collect::<Option<_>>()?;
     let mut end = 0;
     let mut ends = Vec::new();
-    for shape in &shapes[..shapes.len() - 1] {
-        end += shape.get(at)?;
+    for size in sizes.iter().filter(|&&size| size > 0) {
+        end += size;
         ends.push(end);
     }
+    ends.pop();
     let set = [("indices_or_sections", AttrValue::ints(&ends)), ("axis", AttrValue::int(axis))];
-    Some(vec![cx.op("split", &[cx.grad], &set)])
+    if !sizes.contains(&0) {
+        return Some(vec![cx.op("split", &[cx.grad], &set)]);
+    }
+    // `split` gives no part without elements.
+    let parts = if ends.is_empty() { None } else { Some(cx.op("split", &[cx.grad], &set)) };
+    let (mut grads, mut n_parts) = (Vec::new(), 0);
+    for (at, &size) in sizes.iter().enumerate() {
+        if size == 0 {
+            let empty = cx.field(cx.args[0], at);
+            grads.push(cx.zeros_like(empty));
+            continue;
+        }
+        grads.push(parts.map_or(cx.grad, |parts| cx.field(parts, n_parts)));
+        n_parts += 1;
+    }
+    Some(vec![tuple(cx.module, cx.span, &grads)])
 }
 
 fn stack(cx: &mut GradCx) -> Rule {

@@ -12,7 +12,7 @@ use super::let_list::LetList;
 use super::{Pass, PassCx, refused};
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
-use relayc_ir::types::{Ty, TyData};
+use relayc_ir::types::{Dim, Ty, TyData};
 use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, Module, OpId};
 use relayc_ops::call::{call, project, tuple};
 use relayc_ops::declarations::{ONES, ONES_LIKE, ZEROS, ZEROS_LIKE};
@@ -37,10 +37,50 @@ fn of_operands(
     let def = cx.ops.def(op);
     let Some(rule) = cx.ops.gradient(op) else { return Err(format!("`{}` has no gradient", def.name)) };
     let span = module.exprs[out].span;
-    let bind = &mut |module: &mut Module, value: ExprId| list.push(module, value);
+    if is_empty(module, out) || args.iter().all(|&arg| is_empty(module, arg)) {
+        let zeros: Result<Vec<ExprId>, Stop> = args.iter().map(|&arg| filled_like(module, arg, WITH_ZEROS)).collect();
+        return Ok(zeros?.into_iter().map(|zeros| list.push(module, zeros)).collect());
+    }
+    let mut is_typed = true;
+    let bind = &mut |module: &mut Module, value: ExprId| {
+        is_typed &= module.ty(value) != Ty::ERROR;
+        list.push(module, value)
+    };
     let grads = rule(&mut GradCx { module, span, args, attrs, schema: def.attrs, out, grad, bind });
-    let grads = grads.filter(|grads| grads.len() == args.len());
-    grads.ok_or_else(|| format!("`{}` has no gradient for these attributes and types", def.name))
+    let grads = grads.filter(|grads| is_typed && grads.len() == args.len());
+    let why = || format!("`{}` has no gradient for these attributes and types", def.name);
+    let mut of_type = |(&arg, grad): (&ExprId, ExprId)| with_type_of(module, cx, arg, grad, list).ok_or_else(why);
+    args.iter().zip(grads.ok_or_else(why)?).map(&mut of_type).collect()
+}
+
+/// Whether a value has no elements.
+fn is_empty(module: &Module, value: ExprId) -> bool {
+    let ty = module.ty(value);
+    let is_empty = |ty: Ty| module.types.as_tensor(ty).is_some_and(|(shape, _)| shape.iter().any(|dim| dim.value() == Some(0)));
+    module.types.as_tuple(ty).map_or(is_empty(ty), |fields| fields.iter().all(|&field| is_empty(field)))
+}
+
+/// A gradient in the dtype of its operand: a call may have given a wider one. `None` if it has another shape.
+fn with_type_of(module: &mut Module, cx: &PassCx, operand: ExprId, grad: ExprId, list: &mut LetList) -> Option<ExprId> {
+    let (wanted, found) = (module.ty(operand), module.ty(grad));
+    let Some((shape, dtype)) = module.types.as_tensor(wanted) else {
+        let (wanted, found) = (module.types.as_tuple(wanted)?, module.types.as_tuple(found)?);
+        let is_alike = |(&wanted, &found): (&Ty, &Ty)| {
+            let (wanted, found) = (module.types.as_tensor(wanted), module.types.as_tensor(found));
+            wanted.zip(found).is_some_and(|(wanted, found)| wanted.1 == found.1 && are_compatible(wanted.0, found.0))
+        };
+        return (wanted.len() == found.len() && wanted.iter().zip(found).all(is_alike)).then_some(grad);
+    };
+    let (_, from) = module.types.as_tensor(found).filter(|(found, _)| are_compatible(shape, found))?;
+    if from == dtype {
+        return Some(grad);
+    }
+    let cast = cx.cast(module, module.exprs[grad].span, grad, dtype)?;
+    Some(list.push(module, cast))
+}
+
+fn are_compatible(a: &[Dim], b: &[Dim]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.compatible(*b))
 }
 
 /// `(value, (gradients))`, the type of a function's result with its gradients.
