@@ -339,7 +339,7 @@ impl<'a> Mixed<'a> {
             match module.types.data(ty) {
                 TyData::Tensor { dtype, .. } => dtypes.push(*dtype),
                 TyData::Tuple(fields) => left.extend(fields.iter().rev()),
-                // What constructors and functions get keeps its type.
+                // What is neither stays as it is.
                 _ => {}
             }
         }
