@@ -9,6 +9,8 @@
 //! (Cons, @f)    →    (fn [A](%p: A, %p1: List[A]) -> List[A] { Cons(%p, %p1) }, fn (%p: int32) { @f(%p) })
 //! ```
 
+use super::build::set_ty;
+use super::let_list::mention;
 use super::rewrite::{substitute, with_children};
 use super::step::{ArgKind, Param};
 use super::{Pass, PassCx, refused};
@@ -34,6 +36,15 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     if !constructors && !globals {
         return Err(refused(&PASS, "neither constructors nor names of functions are to be expanded"));
     }
+    Ok(expand(module, constructors, globals))
+}
+
+/// Writes constructors that are not called as function literals, which have types.
+pub(crate) fn expand_constructors(module: &mut Module) {
+    expand(module, true, false);
+}
+
+fn expand(module: &mut Module, constructors: bool, globals: bool) -> bool {
     let wanted = |module: &Module, expr: ExprId| match module.exprs[expr].kind {
         ExprKind::Global(_) => globals,
         ExprKind::Ctor(_) => constructors,
@@ -67,7 +78,7 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
             substitute(module, &[], by);
         }
     }
-    Ok(any)
+    any
 }
 
 /// The literals of a function, each once.
@@ -107,11 +118,17 @@ fn literal(module: &mut Module, named: ExprId) -> ExprId {
         _ => unreachable!("only names are expanded"),
     };
     let params: Vec<VarId> = params.into_iter().map(|ty| module.var("eta_expand_param", ty, span)).collect();
-    let args: Vec<Operand> =
-        params.iter().map(|&param| Operand { expr: module.expr(span, ExprKind::Var(param)), span }).collect();
+    let args: Vec<Operand> = params.iter().map(|&param| Operand { expr: mention(module, span, param), span }).collect();
     let args = module.operands(&args);
     let body = module.expr(span, ExprKind::Call { callee: named, args, attrs: None });
     // What is said of a function is said of the named one.
+    let ret = func.ret;
     let func = module.funcs.push(Func { span, params, body, attrs: vec![], ..func });
-    module.expr(span, ExprKind::Fn(func))
+    let literal = module.expr(span, ExprKind::Fn(func));
+    if let (ExprKind::Ctor(ctor), Some(ret)) = (module.exprs[named].kind, ret) {
+        let ty = module.ctors[ctor].ty;
+        set_ty(module, body, ret);
+        set_ty(module, literal, ty);
+    }
+    literal
 }

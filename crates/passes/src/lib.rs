@@ -15,6 +15,7 @@ mod bind_params;
 mod bindings;
 mod bound_shapes;
 pub mod build;
+mod callers;
 mod canonicalise;
 mod canonicalise_qnn;
 mod canonicalize_cast;
@@ -86,7 +87,7 @@ pub use pipeline::{Observer, Settings, broken, run};
 pub use step::{Arg, ArgKind, Args, Param, Step, unknown_pass};
 
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_ir::{GlobalId, Module};
+use relayc_ir::{ExprId, GlobalId, Module};
 
 /// A pass, as `relayc passes` shows it.
 #[derive(Debug)]
@@ -262,6 +263,11 @@ impl Pass {
 /// The function of a name that a pass was given. Errors: E0743.
 pub(crate) fn function(module: &Module, pass: &Pass, name: &str) -> Result<GlobalId, Box<Diagnostic>> {
     module.find_global(name).ok_or_else(|| refused(pass, &format!("there is no function `@{name}`")))
+}
+
+/// Whether inference left the type of an expression open, at least in part.
+pub(crate) fn has_unknown_type(module: &Module, exprs: &[ExprId]) -> bool {
+    exprs.iter().any(|&expr| module.types.has_hole(module.ty(expr)))
 }
 
 /// The error for a program that a pass cannot rewrite.

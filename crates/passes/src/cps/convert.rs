@@ -3,7 +3,8 @@
 //! The rewrite is sound because it keeps the order of evaluation: it walks through an expression as an evaluation does, and writes what it
 //! meets into a block. A call of an operator, a read and a write are bound. At a branch or at a call of a function the block ends, and a
 //! new block, the body of the continuation, begins with its parameter in the place of the value. A function that is called gets a twin,
-//! `@f_cps`. A program with shared expressions is brought to A-normal form first, because a value is used where it stands.
+//! `@f_cps`, and what else calls the function itself calls a copy of it as it was, `@f_0`. A program with shared
+//! expressions is brought to A-normal form first, because a value is used where it stands.
 //!
 //! ```text
 //! def @main(%c: bool, %x: int32) { add(if (%c) { %x } else { @f(%x) }, 1) }
@@ -14,14 +15,16 @@
 //! }
 //! ```
 
-use super::super::build::bind;
+use super::super::build::{args, bind};
+use super::super::callers::keep_callers;
 use super::super::constructors::changed_ctor;
 use super::super::copy::renamed_pattern;
+use super::super::eta_expand::expand_constructors;
 use super::super::names::Names;
 use super::super::rewrite::with_children;
 use super::super::step::{ArgKind, Param};
 use super::super::to_a_normal_form::without_sharing;
-use super::super::{Pass, PassCx, function, refused};
+use super::super::{Pass, PassCx, function, has_unknown_type, refused};
 use super::{TypeParams, fresh_type_params};
 use relayc_base::diag::Diagnostic;
 use relayc_base::{Idx, Span, index_type};
@@ -40,6 +43,7 @@ pub(crate) const PASS: Pass = Pass {
 
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let found = function(module, &PASS, cx.args.word("function"))?;
+    expand_constructors(module);
     if !without_sharing(module) {
         return Err(refused(&PASS, "functions share an expression"));
     }
@@ -48,6 +52,14 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     if order.iter().any(is_group) {
         return Err(refused(&PASS, "it has fused groups"));
     }
+    if has_unknown_type(module, &order) {
+        return Err(refused(&PASS, "a type is not known"));
+    }
+    let is_func = |&expr: &ExprId| matches!(module.types.data(module.ty(expr)), TyData::Fn { .. });
+    let takes_func = |&expr: &ExprId| module.called_op(expr).is_some() && args(module, expr).iter().any(is_func);
+    if order.iter().any(takes_func) {
+        return Err(refused(&PASS, "an operator takes a function"));
+    }
     let (names, mut type_params) = (Names::of_globals(module), fresh_type_params(module));
     let answer = type_params.fresh(module, "answer");
     let mut tys = FxHashMap::default();
@@ -55,13 +67,15 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
         return Err(refused(&PASS, &format!("the fields of the constructor `{name}` have no place for continuations")));
     }
     let mut twins = Twins { names, type_params, of: FxHashMap::default(), pending: vec![] };
-    let func = converted(module, &module.funcs[module.globals[found].func].clone(), &mut twins);
-    // Those that call the function call its twin, which is made of the function as it was.
+    let was = module.funcs[module.globals[found].func].clone();
+    let func = converted(module, &was, &mut twins);
+    // What the function calls may call it: then it calls a twin, which is made of the function as it was.
     while let Some((global, twin)) = twins.pending.pop() {
         let of = module.funcs[module.globals[global].func].clone();
         module.globals[twin].func = converted(module, &of, &mut twins);
     }
     module.globals[found].func = func;
+    keep_callers(module, found, &was, &mut twins.names);
     Ok(true)
 }
 

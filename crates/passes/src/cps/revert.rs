@@ -1,6 +1,7 @@
 //! Calls a function in continuation-passing style with the identity as its continuation.
 //!
-//! The rewrite is sound because such a function does nothing with its result but give it to the continuation.
+//! The rewrite is sound because such a function does nothing with its result but give it to the continuation. Those that call it call a
+//! copy of it as it was, `@f_0`.
 //!
 //! ```text
 //! def @f[answer](%x: int32, %k: fn (int32) -> answer) -> answer { %k(%x) }
@@ -8,7 +9,9 @@
 //! def @f(%x: int32) -> int32 { (fn [answer](%x: int32, %k: fn (int32) -> answer) { %k(%x) })(%x, fn (%y: int32) { %y }) }
 //! ```
 
+use super::super::callers::keep_callers;
 use super::super::let_list::mention;
+use super::super::names::Names;
 use super::super::step::{ArgKind, Param};
 use super::super::{Pass, PassCx, function, refused};
 use super::fresh_type_params;
@@ -42,7 +45,9 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
             return Err(refused(&PASS, &format!("`@{name}` takes or returns functions in continuation-passing style")));
         }
     }
+    let was = module.funcs[func].clone();
     revert(module, func, ret, answer);
+    keep_callers(module, found, &was, &mut Names::of_globals(module));
     Ok(true)
 }
 

@@ -6,8 +6,8 @@
 //! recursion and data types. The operand of `annotation.checkpoint`, if it is only operators on tensors that have names, is computed
 //! without steps, and again with them on the way back.
 //!
-//! A global function that is called gets a differentiated twin, `@f_grad`. A program with shared expressions is brought to A-normal form
-//! first, because each expression may only take one step.
+//! A global function that is called gets a differentiated twin, `@f_grad`, and those that call the function itself call a copy of it as it
+//! was, `@f_0`. A program with shared expressions is brought to A-normal form first, because each expression may only take one step.
 //!
 //! ```text
 //! def @main(%x) { exp(%x) }
@@ -19,14 +19,16 @@
 //! ```
 
 use super::super::build::{Budget, ExprKey, args, set_ty, typed};
+use super::super::callers::keep_callers;
 use super::super::constructors::changed_ctor;
 use super::super::copy::{Copy, renamed_pattern};
+use super::super::eta_expand::expand_constructors;
 use super::super::let_list::{LetList, mention};
 use super::super::names::Names;
 use super::super::rewrite::with_children;
 use super::super::step::{ArgKind, Param};
 use super::super::to_a_normal_form::without_sharing;
-use super::super::{Pass, PassCx, function, refused};
+use super::super::{Pass, PassCx, function, has_unknown_type, refused};
 use super::{Stop, field, of_operands, op, pair, ref_new, ref_read, ref_write, result_ty, stopped};
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
@@ -48,13 +50,17 @@ pub(crate) const PASS: Pass = Pass {
 
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let found = function(module, &PASS, cx.args.word("function"))?;
+    expand_constructors(module);
     if !without_sharing(module) {
         return Err(refused(&PASS, "functions share an expression"));
     }
     let (names, budget) = (Names::of_globals(module), Budget::default());
     let (tys, vars, globals) = Default::default();
     let mut reverse = Reverse { cx, names, tys, budget, vars, globals, pending: vec![] };
-    reverse.entry(module, module.globals[found].func).map_err(|why| stopped(&PASS, &why))?;
+    let func = module.globals[found].func;
+    let was = module.funcs[func].clone();
+    reverse.entry(module, func).map_err(|why| stopped(&PASS, &why))?;
+    keep_callers(module, found, &was, &mut reverse.names);
     Ok(true)
 }
 
@@ -208,6 +214,9 @@ impl Reverse<'_> {
         contexts.insert(func.body, bp);
         let params: Vec<VarId> = func.params.iter().map(|&param| self.var(module, param)).chain([bp]).collect();
         let order = module.post_order(&[func.body]);
+        if has_unknown_type(module, &order) {
+            return Err("a type is not known".to_owned());
+        }
         let tys = &mut self.tys;
         if let Some(name) = changed_ctor(module, &order, |types, ty| reverse_ty(types, tys, ty)) {
             return Err(format!("the fields of the constructor `{name}` have no place for gradients"));
