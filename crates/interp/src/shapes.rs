@@ -42,8 +42,7 @@ fn has_type(types: &Types, ty: Ty, tensor: &Tensor) -> bool {
 pub(crate) fn actual_types(module: &Module, call: ExprId, args: &[ArgValue], types: &mut Types) -> Vec<Ty> {
     let tensor_ty = |types: &mut Types, ty: Option<Ty>, tensor: &Tensor| {
         let said = ty.and_then(|ty| module.types.as_tensor(ty)).map_or(&[][..], |(shape, _)| shape);
-        let dim =
-            |(axis, &n): (usize, &usize)| Dim::Known { value: n as i64, wide: said.get(axis).is_some_and(|dim| dim.is_wide()) };
+        let dim = |(axis, &n): (usize, &usize)| Dim::number(n as i64, said.get(axis).is_some_and(|dim| dim.is_wide()));
         let shape: Vec<Dim> = tensor.shape().iter().enumerate().map(dim).collect();
         types.tensor(&shape, tensor.dtype())
     };

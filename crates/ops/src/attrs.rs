@@ -186,7 +186,7 @@ fn read_floats(value: &AttrValue) -> Option<Vec<f64>> {
 
 fn read_dim(value: &AttrValue) -> Option<Dim> {
     match *value {
-        AttrValue::Int { value, bits } => Some(Dim::Known { value, wide: bits == 64 }),
+        AttrValue::Int { value, bits } => Some(Dim::number(value, bits == 64)),
         AttrValue::Any => Some(Dim::Any),
         AttrValue::Symbol(symbol) => Some(Dim::Symbol(symbol)),
         _ => None,

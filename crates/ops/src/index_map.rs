@@ -38,7 +38,7 @@ fn meta_schedule_layout_transform_rel(cx: &mut RelCx) -> RelResult {
     })?;
     let wide = data.shape.iter().any(|dim| dim.is_wide());
     let extents = map.map(|map| map.extents(&data.shape)).unwrap_or_default();
-    let dim = |extent: Option<i64>| extent.map_or(Dim::Any, |value| Dim::Known { value, wide });
+    let dim = |extent: Option<i64>| extent.map_or(Dim::Any, |value| Dim::number(value, wide));
     let shape: Shape = extents.into_iter().map(|extent| SDim::new(dim(extent), DimOrigin::Attr("index_map"))).collect();
     cx.set_out(shape, data.dtype)
 }

@@ -175,7 +175,7 @@ fn batch_dim(cx: &RelCx, a: SDim, b: SDim) -> RelResult<SDim> {
     let joined = joined.unwrap_or(a);
     let dim = match joined.dim {
         _ if a.dim == Dim::Any || b.dim == Dim::Any => Dim::Any,
-        Dim::Known { value, .. } => Dim::Known { value, wide: a.dim.is_wide() || b.dim.is_wide() },
+        Dim::Known { value, .. } => Dim::number(value, a.dim.is_wide() || b.dim.is_wide()),
         symbol => symbol,
     };
     Ok(SDim::new(dim, joined.from))

@@ -253,7 +253,7 @@ fn dilate_rel(cx: &mut RelCx) -> RelResult {
         })?;
         let wide = dim.dim.is_wide() || stride.is_wide();
         let dim = match size.flatten() {
-            Some(value) => Dim::Known { value, wide },
+            Some(value) => Dim::number(value, wide),
             None => {
                 let symbols = &mut cx.types.symbols;
                 let gaps = symbols.arith(SymbolOp::Sub, dim.dim, Dim::known(1));

@@ -256,7 +256,7 @@ impl<'a> NewShape<'a> {
                     .equation("what remains of data % what is left of newshape == 0", format!("{number} % {divisor} == 0"))
             })?;
             let value = i64::try_from(number / divisor).ok();
-            self.out[rest].dim = value.map_or(Dim::Any, |value| Dim::Known { value, wide });
+            self.out[rest].dim = value.map_or(Dim::Any, |value| Dim::number(value, wide));
             return Ok(self.out);
         }
         if left.iter().chain(&right).all(|dim| dim.dim.is_sized()) {

@@ -220,7 +220,7 @@ fn sliding_window_rel(cx: &mut RelCx) -> RelResult {
             // The sum may overflow an int64; the quotient does not.
             (Some(n), Some(step)) => {
                 let n = (i128::from(n) + i128::from(step) - 1).div_euclid(i128::from(step));
-                Dim::Known { value: n as i64, wide: starts.is_wide() || stride.is_wide() }
+                Dim::number(n as i64, starts.is_wide() || stride.is_wide())
             }
             _ => {
                 let sum = by_stride.built(symbols, SymbolOp::Add, starts);

@@ -137,7 +137,7 @@ fn strided_slice_rel(cx: &mut RelCx) -> RelResult {
         let ((_, value), wide) = (slice.on(length), shape[i].dim.is_wide());
         let whole = value == length && shape[slice.axis].dim.is_wide() == wide;
         if !whole {
-            shape[slice.axis] = SDim::new(Dim::Known { value, wide }, DimOrigin::Attr("end"));
+            shape[slice.axis] = SDim::new(Dim::number(value, wide), DimOrigin::Attr("end"));
         }
     }
     cx.set_out(shape, data.dtype)

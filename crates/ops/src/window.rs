@@ -189,7 +189,7 @@ pub(crate) fn out_dim(
             .equation(format!("{letter} < 2^63"), format!("{out} < 2^63"))
     })?;
     let wide = matches!(input.dim, Dim::Known { wide: true, .. });
-    Ok(SDim::new(Dim::Known { value: value.unwrap_or(0), wide }, DimOrigin::Rule(rule)))
+    Ok(SDim::new(Dim::number(value.unwrap_or(0), wide), DimOrigin::Rule(rule)))
 }
 
 /// The number of positions along an axis that is a symbol, as TVM's pools write it: `(dim + padding - extent) / stride + 1`. For

@@ -180,7 +180,7 @@ impl<'a> Resolver<'a> {
 
 fn number(text: &str) -> Option<Dim> {
     let (value, width) = literal::parse_int(text).ok()?;
-    Some(Dim::Known { value, wide: width == literal::IntWidth::I64 })
+    Some(Dim::number(value, width == literal::IntWidth::I64))
 }
 
 /// The parts of a name with slashes; a call may be what its last part is divided by, as in `h/(w + 1)`. `None` for anything else.

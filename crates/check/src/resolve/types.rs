@@ -133,7 +133,7 @@ impl<'a> Resolver<'a> {
                         self.diagnostics.push(errors::negative_dim(value, dim.span));
                         return Ty::ERROR;
                     }
-                    Ok((value, width)) => Dim::Known { value, wide: width == literal::IntWidth::I64 },
+                    Ok((value, width)) => Dim::number(value, width == literal::IntWidth::I64),
                     Err(_) => return Ty::ERROR,
                 },
                 DimKind::Size(_) if is_unknown(self.ast.text(dim.span)) => {

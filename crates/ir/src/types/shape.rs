@@ -84,7 +84,7 @@ impl SizeName {
 /// One dimension of a tensor type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Dim {
-    /// A number; `wide` if its literal was an int64 (`3i64`), which only printing shows.
+    /// A number; `wide` if its literal was an int64 (`3i64`), which only printing shows, or if no int32 holds it ([`Dim::number`]).
     Known { value: i64, wide: bool },
     /// `?`: a dynamic dimension, known at run time.
     Any,
@@ -94,7 +94,12 @@ pub enum Dim {
 
 impl Dim {
     pub const fn known(value: i64) -> Dim {
-        Dim::Known { value, wide: false }
+        Dim::number(value, false)
+    }
+
+    /// A number, wide if that is asked for or no int32 holds it: text reads it so.
+    pub const fn number(value: i64, wide: bool) -> Dim {
+        Dim::Known { value, wide: wide || !matches!(value, -0x8000_0000..=0x7fff_ffff) }
     }
 
     pub fn value(self) -> Option<i64> {
@@ -158,7 +163,7 @@ impl Dim {
     /// overflows. Wide if one of them is, as TVM's integer arithmetic promotes.
     pub fn combine(self, other: Dim, f: impl FnOnce(i64, i64) -> Option<i64>) -> Dim {
         match (self.value(), other.value()) {
-            (Some(a), Some(b)) => f(a, b).map_or(Dim::Any, |value| Dim::Known { value, wide: self.is_wide() || other.is_wide() }),
+            (Some(a), Some(b)) => f(a, b).map_or(Dim::Any, |value| Dim::number(value, self.is_wide() || other.is_wide())),
             _ => Dim::Any,
         }
     }

@@ -204,7 +204,7 @@ impl Symbols {
     pub(crate) fn substitute(&mut self, symbol: Symbol, values: &FxHashMap<SymbolId, i64>) -> Dim {
         let wide = self.dtype(symbol.id) == DType::I64;
         if let Some(value) = self.atoms.evaluate(&self.nodes[symbol.id].normal, &|id| values.get(&id).copied()) {
-            return Dim::Known { value, wide };
+            return Dim::number(value, wide);
         }
         // Each part before what is made of it, and whether variables are left in it.
         let mut done: FxHashMap<SymbolId, (Dim, bool)> = FxHashMap::default();
@@ -242,12 +242,12 @@ impl Symbols {
         }
         let dim = match self.kind(id).clone() {
             SymbolKind::Var { dtype, .. } => match values.get(&self.nodes[id].class) {
-                Some(&value) => return (Dim::Known { value, wide: dtype == DType::I64 }, false),
+                Some(&value) => return (Dim::number(value, dtype == DType::I64), false),
                 None => return (self.dim(id), true),
             },
             SymbolKind::Binary { op, lhs, rhs, .. } => self.built(op, done[&lhs].0, done[&rhs].0),
             SymbolKind::Cast { value, dtype } => match done[&value].0 {
-                Dim::Known { value, .. } if dtype.is_int() => Dim::Known { value, wide: dtype == DType::I64 },
+                Dim::Known { value, .. } if dtype.is_int() => Dim::number(value, dtype == DType::I64),
                 Dim::Known { value, .. } => {
                     let id = self.node(SymbolKind::Float { value: value as f64, dtype });
                     self.dim(id)
@@ -348,7 +348,7 @@ impl Symbols {
     pub fn dim(&self, id: SymbolId) -> Dim {
         let node = &self.nodes[id];
         match node.kind {
-            SymbolKind::Int { value, dtype } => Dim::Known { value, wide: dtype == DType::I64 },
+            SymbolKind::Int { value, dtype } => Dim::number(value, dtype == DType::I64),
             SymbolKind::Any => Dim::Any,
             _ => Dim::Symbol(Symbol { id, class: node.class, var: node.var, open: node.open, named: node.named }),
         }
@@ -395,7 +395,7 @@ impl Symbols {
         match (op, lhs.value(), rhs.value()) {
             (_, Some(a), Some(b)) => {
                 let wide = lhs.is_wide() || rhs.is_wide();
-                op.fold(a, b).map_or(Dim::Any, |value| Dim::Known { value, wide })
+                op.fold(a, b).map_or(Dim::Any, |value| Dim::number(value, wide))
             }
             _ if lhs == Dim::Any || rhs == Dim::Any => Dim::Any,
             _ => self.built(op, lhs, rhs),
