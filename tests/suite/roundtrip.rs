@@ -82,6 +82,26 @@ fn the_generated_modules_cover_the_language() {
     assert!(missing.is_empty(), "never written: {missing:?}");
 }
 
+/// Printed text names no sizes, and its numbers need not fit an int32.
+#[test]
+fn sizes_in_attributes_and_dimensions_that_no_int32_holds() {
+    let texts = [
+        "def @main(%x: Tensor[(n), float32]) { zeros(shape=[n], dtype=\"float32\") }",
+        "def @main(%x: Tensor[(h), float32]) { ones(shape=[(h / 2), 3], dtype=\"float32\") }",
+        "def @main(%x: Tensor[(n, 4), float32]) { reshape(%x, newshape=[(2*n), 2]) }",
+        "def @main(%x: Tensor[(n), float32], %y: Tensor[(1), float32]) { broadcast_to(%y, shape=[n]) }",
+        "def @main(%x: Tensor[(n), float32], %y: Tensor[(1), float32]) { tile(%y, reps=[n]) }",
+        "def @main(%x: Tensor[(n), float32]) { full(1f, shape=[n, min(n, 4)], dtype=\"float32\") }",
+        "def @main(%x: Tensor[(4), float32]) { nn.pad(%x, 0f, pad_width=[[0, 4294967296]]) }",
+    ];
+    for text in texts {
+        let text = format!("#[version = \"0.0.5\"]\n{text}\n");
+        for types in [false, true] {
+            round_trip(&text, types).unwrap_or_else(|why| panic!("{text}{why}"));
+        }
+    }
+}
+
 /// The texts of a folder and those under it, with their paths.
 fn texts_under(folder: &Path) -> Vec<(String, String)> {
     let mut texts = Vec::new();

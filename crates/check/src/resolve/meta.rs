@@ -10,6 +10,7 @@ use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::attrs::{AttrSchema, AttrValue, Kind, OpId};
 use relayc_ir::object::{self, FieldValue, Object, ObjectId, Part, Record};
+use relayc_ir::sizes::is_size_name;
 use relayc_ir::types::{DType, DTypeCode, Dim, SymbolId, SymbolKind, SymbolOp, Ty, VarRef};
 use relayc_ir::{Attrs, AttrsId, ConstId, ConstNote, ExprKind, VarId};
 use relayc_syntax::{ast, literal};
@@ -35,6 +36,8 @@ pub(super) struct Meta<'a> {
     symbols: FxHashMap<NodeNumber, SymbolId>,
     objects: FxHashMap<NodeNumber, ObjectId>,
     attrs: FxHashMap<(NodeNumber, &'static str), AttrsId>,
+    /// See [`Resolver::attr_sizes`].
+    attr_sizes: OnceCell<FxHashSet<String>>,
     /// The attribute types of the operators, by type key.
     pub(super) attrs_types: OnceCell<FxHashMap<&'static str, &'static AttrSchema>>,
 }
@@ -207,7 +210,7 @@ impl<'a> Resolver<'a> {
         if value < 0 {
             return Err(errors::metadata(format!("a negative dimension {value}"), at));
         }
-        Ok(Dim::Known { value, wide: dtype(section, &node)? == DType::I64 })
+        Ok(Dim::number(value, dtype(section, &node)? == DType::I64))
     }
 
     fn meta_symbol(&mut self, number: NodeNumber, at: Span) -> Read<SymbolId> {
@@ -233,7 +236,8 @@ impl<'a> Resolver<'a> {
             key @ ("tir.Var" | "tir.SizeVar") => {
                 let name = string(section, node, "name")?;
                 // A name is one size in the whole file.
-                if dtype.is_int() && self.size_names().binary_search(&name.as_str()).is_ok() {
+                let is_size = self.size_names().binary_search(&name.as_str()).is_ok() || self.attr_sizes().contains(&name);
+                if dtype.is_int() && is_size {
                     return Ok(self.module.types.symbols.named(&name));
                 }
                 let entries = section.entries(key);
@@ -260,6 +264,33 @@ impl<'a> Resolver<'a> {
             },
         };
         Ok(self.module.types.symbols.node(kind))
+    }
+
+    /// The names of the size variables in what attributes mention, each the name of one variable only. TVM's attributes have no
+    /// variables: printing puts sizes there that have names.
+    fn attr_sizes(&self) -> &FxHashSet<String> {
+        self.meta.attr_sizes.get_or_init(|| {
+            let section = self.meta.section();
+            let exprs = self.ast.exprs.iter().filter(|expr| matches!(expr.kind, ast::ExprKind::Meta));
+            let mentioned = exprs.filter_map(|expr| literal::parse_meta(self.ast.text(expr.span)));
+            let in_attrs: Vec<NodeNumber> = mentioned
+                .filter(|(key, _)| key.starts_with("tir."))
+                .filter_map(|(key, index)| section.entries(key).get(usize::try_from(index).ok()?).copied())
+                .collect();
+            if in_attrs.is_empty() {
+                return FxHashSet::default();
+            }
+            let mut owners: FxHashMap<String, usize> = FxHashMap::default();
+            variables(section, section.all_entries("tir."), |_, name| *owners.entry(name).or_default() += 1);
+            let mut found = FxHashSet::default();
+            variables(section, in_attrs.into_iter(), |node, name| {
+                let is_size = node.type_key == "tir.SizeVar" && dtype(section, node).is_ok_and(|dtype| dtype == DType::I32);
+                if is_size && is_size_name(&name) && owners.get(&name) == Some(&1) {
+                    found.insert(name);
+                }
+            });
+            found
+        })
     }
 
     /// A node that is kept as it is; nothing for null.
@@ -540,6 +571,22 @@ fn parts_first<'a>(
         }
     }
     Ok(order)
+}
+
+/// Calls `f` with each variable in some symbols, once, and its name. What cannot be read is left to who reads it.
+fn variables(section: &Section, roots: impl Iterator<Item = NodeNumber>, mut f: impl FnMut(&Node, String)) {
+    let mut seen: FxHashSet<NodeNumber> = FxHashSet::default();
+    for root in roots {
+        let order = parts_first(section, root, section.start(), &|node| seen.contains(&node), &symbol_parts);
+        for node in order.unwrap_or_default() {
+            seen.insert(node.number);
+            if matches!(node.type_key.as_str(), "tir.Var" | "tir.SizeVar")
+                && let Ok(name) = string(section, &node, "name")
+            {
+                f(&node, name);
+            }
+        }
+    }
 }
 
 /// The symbols inside a symbol.

@@ -80,6 +80,11 @@ impl<'a> Section<'a> {
         self.entries.get(key).map_or(&[], Vec::as_slice)
     }
 
+    /// The nodes of all type keys that begin so.
+    pub(crate) fn all_entries(&self, prefix: &str) -> impl Iterator<Item = NodeNumber> {
+        self.entries.iter().filter(move |(key, _)| key.starts_with(prefix)).flat_map(|(_, nodes)| nodes.iter().copied())
+    }
+
     /// How many entries there are of each key.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (&str, usize)> {
         self.entries.iter().map(|(key, nodes)| (key.as_str(), nodes.len()))
@@ -184,7 +189,7 @@ impl<'a> Section<'a> {
         Ok((index, tensor))
     }
 
-    fn start(&self) -> Span {
+    pub(crate) fn start(&self) -> Span {
         self.span_of(self.text.trim_start())
     }
 
