@@ -198,9 +198,14 @@ pub(crate) const ASINH: OpDef = float(
 pub(crate) const ACOSH: OpDef = float(
     "acosh",
     "The inverse of the hyperbolic cosine; NaN below 1 (`src/relay/op/tensor/unary.cc`).",
-    |cx| floats(cx, libm::acosh),
+    |cx| floats(cx, acosh),
     |s| s.float(UnaryOp::Acosh),
 );
+
+/// The library's gives numbers below 1, too.
+fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
 
 pub(crate) const ATANH: OpDef = float(
     "atanh",
