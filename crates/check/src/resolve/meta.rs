@@ -220,7 +220,7 @@ impl<'a> Resolver<'a> {
             let id = self.read_symbol(&node)?;
             self.meta.symbols.insert(node.number, id);
         }
-        Ok(self.meta.symbols[&number])
+        self.meta.symbols.get(&number).copied().ok_or_else(|| errors::metadata("a size is null", at))
     }
 
     /// A node whose parts are symbols already.
