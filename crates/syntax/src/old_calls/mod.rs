@@ -152,7 +152,8 @@ impl<'a> OldCalls<'a> {
         let (operands, meta) = self.operands(args);
         let written = ast.items(attrs).iter().map(|attr| {
             let value = ast.values[attr.value].span;
-            Attr { name: ast.text(attr.key).into(), value: ast.text(value).into(), at: Some((attr.span, attr.key, value)) }
+            let [name, text] = [attr.key, value].map(|span| without_comments(ast.text(span)));
+            Attr { name, value: text, at: Some((attr.span, attr.key, value)) }
         });
         let mut attrs: Vec<Attr> = written.collect();
         let entry = meta.and_then(|(span, _)| self.entry(span));
@@ -367,6 +368,11 @@ impl Draft<'_> {
             behind.entry(call.span.end).or_default().push_str(&format!(").{field}"));
         }
         edits.extend(behind.into_iter().map(|(at, text)| Edit { span: Span { start: at, end: at, ..call.span }, text }));
+        // Comments inside of what is replaced stay behind it.
+        for edit in &mut edits {
+            let (_, comments) = parted(ast.text(edit.span));
+            edit.text.push_str(&comments);
+        }
         Some(edits)
     }
 }
@@ -380,6 +386,36 @@ fn behind_comments(ast: &Ast, end: u32) -> u32 {
         at = (ast.source.len() - rest.len()) as u32;
     }
     at
+}
+
+/// A text without its comments, and these, each with what separates it from others.
+fn parted(text: &str) -> (String, String) {
+    let (mut rest, mut without, mut comments) = (text, String::new(), String::new());
+    while let Some(first) = rest.chars().next() {
+        let n = match rest {
+            _ if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            _ if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            // A string, to its closing quote.
+            _ if first == '"' => 1 + rest[1..].find('"').map_or(rest.len() - 1, |end| end + 1),
+            _ => first.len_utf8(),
+        };
+        let (part, behind) = rest.split_at(n);
+        match part {
+            _ if part.starts_with("/*") => comments.extend([" ", part]),
+            _ if part.starts_with("//") => comments.extend([" ", part, "\n"]),
+            _ => without.push_str(part),
+        }
+        rest = behind;
+    }
+    (without, comments)
+}
+
+/// A text of the source, without its comments if it has some.
+fn without_comments(text: &str) -> Cow<'_, str> {
+    match parted(text) {
+        (_, comments) if comments.is_empty() => text.into(),
+        (without, _) => without.into(),
+    }
 }
 
 /// Leaves out an item of a list and the comma before it. Comments in between stay.

@@ -96,3 +96,19 @@ fn calls_inside_each_other_are_rewritten_together() {
     let new = fmt::upgrade(FileId(0), &text(body, false)).unwrap_or_default();
     assert_eq!(call(&new), "nn.pad(nn.pad(%x, 1f, pad_width=[[0, 1]]), 0f, pad_width=[[1, 0]])");
 }
+
+#[test]
+fn comments_inside_of_what_is_replaced_stay() {
+    let body = "image.resize(%x, size=[ /* c */ 4, 4], method /* d */ = // e\n \"nearest_neighbor\")";
+    let new = fmt::upgrade(FileId(0), &text(body, false)).unwrap_or_default();
+    for comment in ["/* c */", "/* d */", "// e"] {
+        assert_eq!(new.matches(comment).count(), 1, "{new}");
+    }
+    assert!(new.contains("image.resize2d") && new.contains("roi"), "{new}");
+    let body = "nn.pad(%x, pad_value /* f */ = /* g */ 2f /* h */, pad_width=[[0, 1]])";
+    let new = fmt::upgrade(FileId(0), &text(body, false)).unwrap_or_default();
+    for comment in ["/* f */", "/* g */", "/* h */"] {
+        assert_eq!(new.matches(comment).count(), 1, "{new}");
+    }
+    assert!(!new.contains("pad_value"), "{new}");
+}
