@@ -43,6 +43,10 @@ pub(crate) const PASS: Pass = Pass {
 
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let found = function(module, &PASS, cx.args.word("function"))?;
+    // Before constructors become functions, which hide that their types are not known.
+    if has_unknown_type(module, &module.post_order(&module.roots())) {
+        return Err(refused(&PASS, "a type is not known"));
+    }
     expand_constructors(module);
     if !without_sharing(module) {
         return Err(refused(&PASS, "functions share an expression"));
@@ -51,9 +55,6 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let is_group = |&expr: &ExprId| matches!(module.exprs[expr].kind, ExprKind::Fn(func) if module.funcs[func].is_primitive());
     if order.iter().any(is_group) {
         return Err(refused(&PASS, "it has fused groups"));
-    }
-    if has_unknown_type(module, &order) {
-        return Err(refused(&PASS, "a type is not known"));
     }
     let is_func = |&expr: &ExprId| matches!(module.types.data(module.ty(expr)), TyData::Fn { .. });
     let takes_func = |&expr: &ExprId| module.called_op(expr).is_some() && args(module, expr).iter().any(is_func);

@@ -50,6 +50,10 @@ pub(crate) const PASS: Pass = Pass {
 
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let found = function(module, &PASS, cx.args.word("function"))?;
+    // Before constructors become functions, which hide that their types are not known.
+    if has_unknown_type(module, &module.post_order(&module.roots())) {
+        return Err(refused(&PASS, "a type is not known"));
+    }
     expand_constructors(module);
     if !without_sharing(module) {
         return Err(refused(&PASS, "functions share an expression"));
@@ -214,9 +218,6 @@ impl Reverse<'_> {
         contexts.insert(func.body, bp);
         let params: Vec<VarId> = func.params.iter().map(|&param| self.var(module, param)).chain([bp]).collect();
         let order = module.post_order(&[func.body]);
-        if has_unknown_type(module, &order) {
-            return Err("a type is not known".to_owned());
-        }
         let tys = &mut self.tys;
         if let Some(name) = changed_ctor(module, &order, |types, ty| reverse_ty(types, tys, ty)) {
             return Err(format!("the fields of the constructor `{name}` have no place for gradients"));
