@@ -1,4 +1,4 @@
-//! Systems that give relayc less than usual: odd or no variables, no `/proc`, no executable memory. And the proof that compiled
+//! Systems that give relayc less than usual: odd or no variables, no `/proc`, no threads, no executable memory. And the proof that compiled
 //! programs ask for no page that is writable and executable at once.
 
 #![allow(unsafe_code, reason = "a child process gives up rights before it becomes relayc")]
@@ -186,6 +186,18 @@ fn there_is_no_proc() {
             Err(wrong) if wrong.contains("not permitted") => return println!("not tried: {wrong}"),
             other => other.unwrap_or_else(|wrong| panic!("{wrong}")),
         }
+    }
+}
+
+/// Without any thread but the first, as where the number of processes is limited.
+#[test]
+fn no_thread_is_given() {
+    let folder = folder();
+    let library = preloaded(folder.path(), "faults.c");
+    for line in COMMANDS.iter().chain(&["run net.relay --fill ones --engine interp --threads 4"]) {
+        let mut command = relayc(folder.path(), line);
+        command.env("LD_PRELOAD", &library).env("FORBID", "threads");
+        same(folder.path(), line, &mut command).unwrap_or_else(|wrong| panic!("{wrong}"));
     }
 }
 

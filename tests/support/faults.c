@@ -2,13 +2,15 @@
  *
  * FAULT="CALL K ERROR STAYS": the K-th CALL fails with this errno, or with error 0 reads and writes half of what it was asked; with STAYS
  * 1 all later ones fail, too. FAULT_COUNTS names the file that gets the number of calls of each kind at the end. FORBID=execute: memory
- * never becomes executable; FORBID=both: what is made writable and executable at once ends the process. */
+ * never becomes executable; FORBID=both: what is made writable and executable at once ends the process; FORBID=threads: none is made. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -27,6 +29,7 @@ static atomic_ulong counts[KINDS];
 static int failing = -1, error, stays;
 static unsigned long at;
 static const char *counts_file;
+static int no_threads;
 
 enum { FINE, FAILS, SHORT };
 
@@ -85,6 +88,12 @@ ssize_t writev(int file, const struct iovec *from, int n) {
 int fsync(int file) { return next(FSYNC) == FAILS ? -1 : syscall(SYS_fsync, file); }
 int rename(const char *from, const char *to) { return next(RENAME) == FAILS ? -1 : syscall(SYS_rename, from, to); }
 
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *with) {
+  if (no_threads) return EAGAIN;
+  int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = dlsym(RTLD_NEXT, "pthread_create");
+  return real(thread, attributes, run, with);
+}
+
 /* What `mprotect` and `mmap` are asked for is their third argument. */
 static void forbid(unsigned access, unsigned answer) {
   struct sock_filter filter[] = {
@@ -110,6 +119,7 @@ __attribute__((constructor)) static void start(void) {
     for (int kind = 0; kind < KINDS; kind++)
       if (!strcmp(names[kind], name)) failing = kind;
   if (what && !strcmp(what, "execute")) forbid(PROT_EXEC, SECCOMP_RET_ERRNO | EACCES);
+  no_threads = what && !strcmp(what, "threads");
   if (what && !strcmp(what, "both")) forbid(PROT_WRITE | PROT_EXEC, SECCOMP_RET_KILL_PROCESS);
   /* Commands that relayc starts are left alone. */
   unsetenv("LD_PRELOAD");
