@@ -62,6 +62,10 @@ impl Tried<'_> {
         let counts = self.temporary.with_extension("counts");
         let mut command = relayc(&self.temporary, &self.writer.args);
         command.env("LD_PRELOAD", self.library).env("FAULT_COUNTS", &counts).current_dir(self.folder).stderr(Stdio::piped());
+        // Tests say on standard output why they failed.
+        if self.is_bless() {
+            command.stdout(Stdio::piped());
+        }
         command.envs(fault.map(|fault| ("FAULT", fault)));
         let output = command.output().expect("relayc runs");
         let text = std::fs::read_to_string(&counts).unwrap_or_default();
@@ -69,24 +73,27 @@ impl Tried<'_> {
         (output, counts.map(|(name, n)| (name.to_owned(), n.parse().expect("a number"))).collect())
     }
 
+    fn is_bless(&self) -> bool {
+        self.writer.args[0] == "test"
+    }
+
     /// What is wrong with a run whose `at`th call fails; the error is returned or not.
     fn wrong(&self, call: &str, at: u64, (error, stays): (i32, bool)) -> Option<String> {
         self.writer.reset();
         let before = names(self.folder);
         let (output, _) = self.run(Some(&format!("{call} {at} {error} {}", u8::from(stays))));
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let said = [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat();
         let found = self.writer.found();
         let is_old: Vec<bool> = found.iter().zip(&self.writer.files).map(|(found, (_, old))| found == old).collect();
         let is_new = found == self.new;
         let code = output.status.code();
         let again = error == SHORT || error == libc::EINTR;
-        let bless = self.writer.args[0] == "test";
         let mut wrong = vec![];
         match code {
             Some(0) if is_new => {}
             Some(0) => wrong.push("it ends well, and the files are not new".to_owned()),
             // What cannot be blessed is a test that fails.
-            Some(2) | Some(1) if code == Some(2) || bless => {
+            Some(2) | Some(1) if code == Some(2) || self.is_bless() => {
                 if !said.contains("E07") {
                     wrong.push("no code is said".to_owned());
                 }

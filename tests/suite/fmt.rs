@@ -104,7 +104,10 @@ fn no_call_of_today_is_taken_for_an_old_one() {
         let old = OldCalls::new(&ast).all();
         assert!(old.iter().all(|call| call.edits.is_empty()), "{name}: {old:?}");
         if name.contains("golden/print") {
-            assert_eq!(upgrade(FileId(0), &text), format(FileId(0), &text), "{name}");
+            // A header is all that it may add.
+            let new = upgrade(FileId(0), &text)
+                .map(|new| if text.contains("#[version") { new } else { new.replacen("#[version = \"0.0.5\"]\n", "", 1) });
+            assert_eq!(new, format(FileId(0), &text), "{name}");
         }
         n_programs += 1;
     }

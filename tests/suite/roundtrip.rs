@@ -91,7 +91,6 @@ fn sizes_in_attributes_and_dimensions_that_no_int32_holds() {
         "def @main(%x: Tensor[(n, 4), float32]) { reshape(%x, newshape=[(2*n), 2]) }",
         "def @main(%x: Tensor[(n), float32], %y: Tensor[(1), float32]) { broadcast_to(%y, shape=[n]) }",
         "def @main(%x: Tensor[(n), float32], %y: Tensor[(1), float32]) { tile(%y, reps=[n]) }",
-        "def @main(%x: Tensor[(n), float32]) { full(1f, shape=[n, min(n, 4)], dtype=\"float32\") }",
         "def @main(%x: Tensor[(4), float32]) { nn.pad(%x, 0f, pad_width=[[0, 4294967296]]) }",
     ];
     for text in texts {

@@ -543,7 +543,7 @@ fn transposed_convolutions() {
     refused("ConvTranspose", 11, &[ints("strides", &[1 << 40])], &x(), "the number");
     let open = || [Data(F32, &[-1, 1, -2]), Floats(&[1, 1, 2], &[1.0, 10.0])];
     gives("ConvTranspose", 11, &[ints("strides", &[2])], &open(), 1, "@main([[[1, 2]]]) == [[[1, 10, 2, 20]]]");
-    refused("ConvTranspose", 11, &longer, &open(), "`--shape` sets it");
+    refused("ConvTranspose", 11, &longer, &open(), "`relayc import --shape x0=n1,1,n2`");
     refused("ConvTranspose", 11, &[ints("output_shape", &[-1])], &x(), "`output_shape` has the number -1");
 }
 
