@@ -533,9 +533,9 @@ pub(super) fn metadata(words: impl std::fmt::Display, span: Span) -> Diagnostic 
 pub(super) fn dangling(reference: &str, span: Span, counts: Option<Vec<(&str, usize)>>) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::E0207, format!("`{reference}` stands for nothing")).at(span, "no such entry");
     match counts {
-        None => diagnostic
-            .note("the text has no metadata section")
-            .help("in TVM, print with `mod.astext()`; `print(mod)` leaves the section out"),
+        None => diagnostic.note("the text has no metadata section").help(
+            "in TVM, print with `mod.astext()`: `print(mod)` leaves the section out, as `relayc print` does without `--meta`",
+        ),
         Some(counts) if counts.is_empty() => diagnostic.note("the metadata section is empty"),
         Some(counts) => {
             let diagnostic = near_entry(diagnostic, reference, span, &counts);
