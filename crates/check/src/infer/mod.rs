@@ -13,6 +13,7 @@ mod forward;
 mod holes;
 mod origin;
 mod repair;
+mod waiting;
 
 pub use again::{Clean, Earlier};
 pub use forward::TypeClasses;
@@ -762,35 +763,6 @@ impl<'a> Infer<'a> {
         let operand = self.module.items(args)[arg].expr;
         if let ExprKind::Var(var) = self.module.exprs[operand].kind {
             self.decided_by.entry(var).or_insert((call, arg));
-        }
-    }
-
-    /// Has a call or projection run again when one of its operands learns something.
-    fn wait(&mut self, expr: ExprId) {
-        let mut children = Vec::new();
-        self.module.children(expr, &mut children);
-        let watcher = self.waiting.len() as u32;
-        self.waiting.push(Some(expr));
-        for child in children {
-            let ty = self.ty(child);
-            for hole in self.solver.open_holes(&mut self.module.types, ty) {
-                self.solver.watch(hole, watcher);
-            }
-        }
-    }
-
-    /// Runs those again whose operands learned something.
-    fn wake(&mut self) {
-        loop {
-            let woken = self.solver.take_woken();
-            if woken.is_empty() {
-                return;
-            }
-            for watcher in woken {
-                if let Some(expr) = self.waiting[watcher as usize].take() {
-                    self.attempt(expr);
-                }
-            }
         }
     }
 

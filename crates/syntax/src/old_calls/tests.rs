@@ -1,3 +1,5 @@
+//! Tests of the rules: each example, and what stays as it is.
+
 use super::*;
 use crate::fmt;
 use relayc_base::FileId;
