@@ -101,6 +101,10 @@ fn no_call_of_today_is_taken_for_an_old_one() {
         if relayc_base::diag::has_errors(&diagnostics) {
             continue;
         }
+        // A call that breaks a rule of today's may be right in an older TVM.
+        if name.contains(".rules.") {
+            continue;
+        }
         let old = OldCalls::new(&ast).all();
         assert!(old.iter().all(|call| call.edits.is_empty()), "{name}: {old:?}");
         if name.contains("golden/print") {
