@@ -45,11 +45,8 @@ pub(super) fn join(graph: &mut Graph, outputs: &[ValueId]) {
         graph.nodes[convolution].outputs[0] = result;
         joined.insert(at);
     }
-    let mut at = 0;
-    graph.nodes.retain(|_| {
-        at += 1;
-        !joined.contains(&(at - 1))
-    });
+    let mut numbers = 0..graph.nodes.len();
+    graph.nodes.retain(|_| numbers.next().is_none_or(|at| !joined.contains(&at)));
 }
 
 /// How often each value is used, by nodes, by those inside of them, and as a result.
@@ -58,7 +55,10 @@ fn uses(nodes: &[Node], outputs: &[ValueId]) -> FxHashMap<ValueId, usize> {
     let mut open = vec![(nodes, outputs)];
     while let Some((nodes, outputs)) = open.pop() {
         let inputs = nodes.iter().flat_map(|node| node.inputs.iter().flatten());
-        inputs.chain(outputs).for_each(|&id| *n_uses.entry(id).or_default() += 1);
+        for &id in inputs.chain(outputs) {
+            let n = n_uses.entry(id).or_default();
+            *n = n.saturating_add(1);
+        }
         open.extend(nodes.iter().flat_map(Node::blocks).map(|block| (&block.nodes[..], &block.outputs[..])));
     }
     n_uses
@@ -69,7 +69,7 @@ fn of_channels(graph: &Graph, sum: ValueId, constant: ValueId) -> Option<Tensor>
     let ((dims, dtype), tensor) = (graph.values[sum].ty.as_ref()?, graph.values[constant].tensor.as_ref()?);
     let channels = usize::try_from(dims.get(1)?.value()?).ok()?;
     let shape = tensor.shape();
-    let axis = (shape.len() + 1).checked_sub(dims.len()).filter(|&axis| axis <= 1)?;
+    let axis = shape.len().checked_add(1)?.checked_sub(dims.len()).filter(|&axis| axis <= 1)?;
     let fits = (0..shape.len()).all(|other| shape[other] == if other == axis { channels } else { 1 });
     (fits && tensor.dtype() == *dtype).then(|| tensor.reshape(&[channels]))?
 }
