@@ -241,8 +241,11 @@ fn random_words(bytes: usize) -> Vec<u8> {
     std::iter::repeat_with(|| WORDS[random.usize(..WORDS.len())]).take(bytes / 4).collect::<String>().into_bytes()
 }
 
+/// A name, and what writes so many bytes.
+type Text = (&'static str, fn(usize) -> Vec<u8>);
+
 /// Texts that are no programs, each made when it is its turn: what this process holds counts as its child's at first.
-const TEXTS: &[(&str, fn(usize) -> Vec<u8>)] = &[
+const TEXTS: &[Text] = &[
     ("zeros", |bytes| vec![0; bytes]),
     ("random bytes", random_bytes),
     ("random words", random_words),

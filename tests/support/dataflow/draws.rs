@@ -16,7 +16,7 @@ impl Draws {
     }
 
     pub fn of_choices(choices: &[u8], seed: u64) -> Draws {
-        Draws { choices: choices.to_vec().into_iter(), rng: Rng::with_seed(seed) }
+        Draws { choices: Vec::from(choices).into_iter(), rng: Rng::with_seed(seed) }
     }
 
     /// A number of a range without an end in the type; one choice tells 256 apart.

@@ -158,8 +158,11 @@ fn call_on_corners(choices: &mut Choices) -> (&'static OpDef, String, Vec<Tensor
     (def, format!("#[version = \"0.0.5\"]\ndef @main({}) {{ {}({names}) }}\n", params.join(", "), def.name), args)
 }
 
+/// The dtype, the shape and the bytes of each tensor.
+type Bits = Vec<(DType, Vec<usize>, Vec<u8>)>;
+
 /// The dtypes, shapes and bytes of what a run gave, or the code it failed with.
-fn bits(outcome: &Result<Bound, Diagnostic>) -> Result<Vec<(DType, Vec<usize>, Vec<u8>)>, &'static str> {
+fn bits(outcome: &Result<Bound, Diagnostic>) -> Result<Bits, &'static str> {
     let tensors = |value: &Bound| {
         let tensors = tensors_in(std::slice::from_ref(value)).into_iter();
         tensors.map(|tensor| (tensor.dtype(), tensor.shape().to_vec(), tensor.to_le_bytes())).collect()
