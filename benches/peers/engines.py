@@ -13,6 +13,9 @@ import time
 
 import numpy as np
 
+# As that of `relayc bench`.
+WARMUP_S = 0.3
+
 
 def onnxruntime(model, inputs, threads):
     """The call, and what its results are."""
@@ -91,7 +94,7 @@ def main():
         command, argument = line.split(maxsplit=1)
         if command == "burst":
             # The first calls find caches that the others have filled.
-            burst(call, float(argument) / 10)
+            burst(call, WARMUP_S)
             times = np.array(burst(call, float(argument)))
             p50, p90, p99 = np.percentile(times, [50, 90, 99])
             answer = {"n": len(times), "p50_ms": p50, "p90_ms": p90, "p99_ms": p99, "min_ms": times.min()}

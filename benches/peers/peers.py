@@ -98,7 +98,7 @@ class Relayc:
         return done.stdout
 
     def burst(self, seconds):
-        burst = json.loads(self.run("bench", "--json", "--seconds", str(seconds), "--warmup", str(seconds / 10)))
+        burst = json.loads(self.run("bench", "--json", "--seconds", str(seconds)))
         self.ready_s = burst["ready_ms"] / 1e3
         self.fallbacks = burst["fallbacks"]
         return burst
