@@ -87,6 +87,13 @@ pub enum Lower {
     Windows(fn(&Call) -> Option<Vec<Product>>, fn(&Call) -> Option<Template>),
 }
 
+impl Lower {
+    /// Whether each element is computed from those of the operands, broadcast.
+    pub fn is_by_elements(&self) -> bool {
+        matches!(self, Lower::Scalar(_) | Lower::Divided(_))
+    }
+}
+
 /// The lane type for an element, if kernels support it.
 pub fn lane(dtype: DType) -> Option<ScalarType> {
     ScalarType::of(dtype)

@@ -310,7 +310,7 @@ fn is_elementwise(module: &Module, expr: ExprId, def: &OpDef, lower: Option<&Low
     let keeps_shape = operands.len() == 1 && shape(module, operands[0]) == shape(module, expr);
     let by_numbers = || operands[1..].iter().all(|&operand| shape(module, operand).is_some_and(|shape| shape.is_empty()));
     let along = matches!(lower, Some(Lower::Along(..) | Lower::AlongOr(..))) && by_numbers();
-    along || matches!(lower, Some(Lower::Scalar(_))) || (def.fuse == Some(Fuse::ElemWise) && keeps_shape)
+    along || lower.is_some_and(Lower::is_by_elements) || (def.fuse == Some(Fuse::ElemWise) && keeps_shape)
 }
 
 /// The shape of a tensor of four axes, none of them empty.

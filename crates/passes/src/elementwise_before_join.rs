@@ -54,7 +54,7 @@ struct Join {
 impl Joins<'_> {
     /// The concatenation of elementwise operators in the place of one on a concatenation.
     fn sink(&mut self, module: &mut Module, expr: ExprId) -> Option<ExprId> {
-        let def = self.cx.called(module, expr).filter(|def| matches!(def.lower, Some(Lower::Scalar(_))))?;
+        let def = self.cx.called(module, expr).filter(|def| def.lower.as_ref().is_some_and(Lower::is_by_elements))?;
         let operands = args(module, expr);
         let whole = |operand: &&ExprId| dims(module, **operand) == dims(module, expr);
         let first = operands.iter().filter(whole).find_map(|&operand| self.sinkable(module, operand))?;
@@ -81,7 +81,7 @@ impl Joins<'_> {
         let join = self.join(module, expr)?;
         let original = self.of.get(&expr).copied().unwrap_or(expr);
         let elementwise = |&user: &ExprId| {
-            let scalar = self.cx.called(module, user).is_some_and(|def| matches!(def.lower, Some(Lower::Scalar(_))));
+            let scalar = self.cx.called(module, user).and_then(|def| def.lower.as_ref()).is_some_and(Lower::is_by_elements);
             scalar && dims(module, user) == dims(module, expr)
         };
         let produced = || {
