@@ -32,6 +32,7 @@ mod div_to_mul;
 mod dynamic_to_static;
 mod effects;
 mod elementwise_before_join;
+mod elementwise_before_transpose;
 mod eliminate_common_subexpr;
 mod eta_expand;
 mod external_compilers;
@@ -136,6 +137,7 @@ const PASSES: &[Pass] = &[
     push_strides_up::PASS,
     flatten_concatenate::PASS,
     elementwise_before_join::PASS,
+    elementwise_before_transpose::PASS,
     half_compute_legalize::PASS,
     alter_op_layout::PASS,
     fold_constants::PASS,
