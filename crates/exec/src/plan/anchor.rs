@@ -256,13 +256,17 @@ impl Lowering<'_> {
 
     /// Computes a value into a new buffer, in the axis order that suits its kernel.
     pub(super) fn emit(&mut self, lazy: &Lazy) -> (BufferId, View) {
-        let tensor = Tensor { shape: lazy.dims.clone(), dtype: lazy.dtype };
         let order = match lazy.anchors()[..] {
             [.., last] => self.anchors[last].order(),
             [] => (0..lazy.dims.len()).collect(),
         };
-        let dims: Vec<u64> = order.iter().map(|&axis| tensor.shape[axis]).collect();
-        let buffer = self.buffer(&Tensor { shape: dims.clone(), dtype: tensor.dtype }, Place::Arena(0));
+        self.emit_in(lazy, &order)
+    }
+
+    /// As [`Self::emit`], with the axes in this order in memory.
+    fn emit_in(&mut self, lazy: &Lazy, order: &[usize]) -> (BufferId, View) {
+        let dims: Vec<u64> = order.iter().map(|&axis| lazy.dims[axis]).collect();
+        let buffer = self.buffer(&Tensor { shape: dims.clone(), dtype: lazy.dtype }, Place::Arena(0));
         let mut back = vec![0; order.len()];
         order.iter().enumerate().for_each(|(at, &axis)| back[axis] = at);
         let view = View::dense(&dims).transpose(&back);
@@ -465,6 +469,10 @@ impl Lowering<'_> {
         if !fits {
             return self.store_in_order(anchor, after, buffer, view);
         }
+        let after = match products.first() {
+            Some(first) => &self.with_columns_side_by_side(anchor, first, after.clone()),
+            None => after,
+        };
         for product in products {
             self.store_product(anchor, product, after, buffer, view);
         }
@@ -489,19 +497,41 @@ impl Lowering<'_> {
 
     /// The same elements as F32 in memory, each once.
     fn wide_load(&mut self, load: &Load) -> Load {
+        let order: Vec<usize> = (0..load.view.dims.len()).collect();
+        self.stored_once(load, &order, |lazy| {
+            lazy.result = lazy.body.un(UnaryOp::To(ScalarType::F32), lazy.result);
+            (lazy.dtype, lazy.ops) = (DType::F32, vec!["cast"]);
+        })
+    }
+
+    /// What `change` makes of the elements, in memory once, with the axes in this order.
+    fn stored_once(&mut self, load: &Load, order: &[usize], change: impl FnOnce(&mut Lazy)) -> Load {
         let mut once = load.clone();
         for (dim, stride) in once.view.dims.iter_mut().zip(&once.view.strides) {
             *dim = if *stride == 0 { 1 } else { *dim };
         }
         let mut lazy = Lazy::load(once);
-        lazy.result = lazy.body.un(UnaryOp::To(ScalarType::F32), lazy.result);
-        (lazy.dtype, lazy.ops) = (DType::F32, vec!["cast"]);
-        let (buffer, mut view) = self.emit(&lazy);
+        change(&mut lazy);
+        let (buffer, mut view) = self.emit_in(&lazy, order);
         for ((dim, stride), own) in view.dims.iter_mut().zip(&mut view.strides).zip(load.view.dims.iter().zip(&load.view.strides))
         {
             (*dim, *stride) = (*own.0, if *own.1 == 0 { 0 } else { *stride });
         }
-        Load { source: Source::Buffer(buffer), dtype: DType::F32, view }
+        Load { source: Source::Buffer(buffer), dtype: lazy.dtype, view }
+    }
+
+    /// The computation with copies of operands whose columns do not lie side by side, of which an epilogue would read an element
+    /// at a time.
+    fn with_columns_side_by_side(&mut self, anchor: usize, product: &Product, mut after: Lazy) -> Lazy {
+        let (_, columns, sum) = product.first();
+        let order = self.anchors[anchor].order();
+        for load in &mut after.loads {
+            let step = strides(&product.out, &load.view, sum + product.sum.len()).0[columns + 1];
+            if matches!(load.source, Source::Buffer(_)) && product.columns[1] > 1 && ![0, 1].contains(&step) {
+                *load = self.stored_once(load, &order, |_| ());
+            }
+        }
+        after
     }
 
     /// Stores an anchor's own result first, in an order that suits its kernel, then the computation on it.
