@@ -4,10 +4,10 @@
 //! The rewrite is sound because a layout determines only where elements lie. Each rewritten call is the same call between two
 //! `layout_transform`s, and two transforms that undo each other are removed. The block depends on the number of channels alone,
 //! so a convolution reads the layout that the convolution before it writes. The block is the length of a vector if that divides
-//! the channels, else all channels, which makes them the last axis. Tensors with up to 4 channels, such as images, keep their
-//! layout. Operators that work element by element, join, split, pad, pool, resize or reduce height and width take over the layout
-//! of their operand. All other operators get plain `NCHW`. Weights stay `OIHW`: the plan packs them. Where height and width are 1,
-//! a `reshape` replaces the transform and no element moves.
+//! the channels and no group is cut, else all channels, which makes them the last axis. Tensors with up to 4 channels, such as
+//! images, keep their layout. Operators that work element by element, join, split, pad, pool, resize or reduce height and width
+//! take over the layout of their operand. All other operators get plain `NCHW`. Weights stay `OIHW`: the plan packs them. Where
+//! height and width are 1, a `reshape` replaces the transform and no element moves.
 //!
 //! Does not rewrite other dtypes than float32 and products of bytes, other layouts than `NCHW`, and 1D and 3D convolutions.
 //!
@@ -81,7 +81,13 @@ impl Alter<'_> {
                     data.block = Some(FEW_CHANNELS);
                 }
                 let out = self.channels(out[1]);
-                let attrs = of(def.attrs?, module.call_attrs(expr), Ends { data, out })?;
+                let whole = |channels: Channels| Channels { block: Some(channels.count), ..channels };
+                // Blocks that cut groups give way to channels that are last.
+                let ends = [Ends { data, out }, Ends { data: whole(data), out: whole(out) }];
+                let n_ends = if data.count.max(out.count) <= MAX_BLOCK { 2 } else { 1 };
+                let call_attrs = module.call_attrs(expr);
+                let with = |ends: Ends| Some((ends, of(def.attrs?, call_attrs, ends)?));
+                let (Ends { data, out }, attrs) = ends.into_iter().take(n_ends).find_map(with)?;
                 (self.product(module, expr, def, data, attrs)?, out.block)
             }
             (Some(Blocks::Same(of)), _) => {

@@ -7,7 +7,7 @@ use super::pack::{Packer, Source, Weights};
 use super::strategy::{self, Strategies};
 use super::winograd;
 use super::winograd::Size;
-use super::{ContractionCode, Packing, Work, compile_with, depthwise, rows};
+use super::{ContractionCode, Packing, Work, compile_with, depthwise, grouped, rows};
 use crate::asm::{Asm, Isa};
 use crate::legalize::widths::{LegalizedStage, machine, machined};
 use crate::legalize::{legalize, rounded_later};
@@ -112,6 +112,11 @@ impl Compiled {
         {
             let reason = strategy::converting(&code, strategies.by_rows());
             return Some((code.into(), reason));
+        }
+        if strategies.takes_groups(wanted)
+            && let Some(code) = grouped::compile(contract, target, asm)
+        {
+            return Some((code.into(), strategies.by_groups()));
         }
         let choice = strategies.tile(wanted);
         let code = compile_with(contract, target, asm, choice)?;

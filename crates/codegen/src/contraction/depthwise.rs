@@ -78,8 +78,9 @@ fn most_points(taps: u64, registers: u64) -> u64 {
     if beside >= 4 { beside } else { registers - 4 }.min(MOST_POINTS)
 }
 
-/// The cut into bundles of rows with the fewest tiles; among equals the lowest, which has the least code.
-fn cut(plan: &Plan, taps: u64) -> Cut {
+/// The cut into bundles of rows with the fewest tiles, which leave registers for `taps` vectors, a value and a mask; among equals
+/// the lowest, which has the least code.
+pub(super) fn cut(plan: &Plan, taps: u64) -> Cut {
     let most = most_points(taps, plan.target.registers as u64);
     let (_, rows, _) = extents(&plan.dims);
     let cuts = (1..=rows.min(most)).map(|rows| Cut { rows, most });

@@ -2,9 +2,9 @@
 //!
 //! Tiles of points × column vectors keep their sums in registers over the whole reduction (`emit`). A model of the machine
 //! chooses the tile (`choose`). Points are cut into tiles with a table of their start offsets (`points`), and the epilogue runs
-//! on the registers (`epilogue`). Other methods: `depthwise` for windows of single channels, `rows` for few points times rows,
-//! `winograd` for small windows, `attention` for two contractions with rows of scores between. [`Compiled`] is any of them. Its
-//! calls are words (`encode`) that `relayc_runtime::contraction` reads, in memory and in artifacts.
+//! on the registers (`epilogue`). Other methods: `depthwise` for windows of single channels, `grouped` for those of few channels,
+//! `rows` for few points times rows, `winograd` for small windows, `attention` for two contractions with rows of scores between.
+//! [`Compiled`] is any of them. Its calls are words (`encode`) that `relayc_runtime::contraction` reads, in memory and in artifacts.
 //!
 //! Promises: the bits of any output are the chain of fused multiply-adds in the order of the reduced dimensions. So neither
 //! tiles nor threads nor the vector length change them. `rows` and `winograd` have their own order of summation, which depends
@@ -20,6 +20,7 @@ pub mod depthwise;
 mod emit;
 pub mod encode;
 mod epilogue;
+mod grouped;
 mod pack;
 mod points;
 mod registers;

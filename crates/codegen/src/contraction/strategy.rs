@@ -7,11 +7,12 @@ use super::choose::{self, CostedChoice, LOADS};
 use super::pack::Weights;
 use super::rows::{FEW_POINTS, NEAR_WEIGHTS};
 use super::winograd::{self, GAIN, PACKING, Size};
-use super::{Choice, ContractionCode, candidates, rows};
+use super::{Choice, ContractionCode, candidates, grouped, rows};
 use relayc_ir::kernel::{Alternative, Contraction, Reason, Rejection, Target, ns_of_cycles};
 
 const ROWS: &str = "rows of weights";
 const WINOGRAD: &str = "winograd";
+const GROUPED: &str = "several groups in a vector";
 
 /// The strategies that a contraction may have.
 pub(crate) struct Strategies<'a> {
@@ -22,6 +23,8 @@ pub(crate) struct Strategies<'a> {
     tiles: Vec<CostedChoice>,
     /// The cycles of reading weights by rows, or why that does not apply.
     rows: Result<f64, &'static str>,
+    /// The cycles of vectors of several groups, if groups are few channels each.
+    grouped: Option<f64>,
     /// Winograd's method, if it is considered.
     winograd: Option<winograd::Comparison>,
 }
@@ -40,6 +43,7 @@ impl<'a> Strategies<'a> {
             target,
             tiles,
             rows: rows::cycles(contract, target),
+            grouped: grouped::cycles(contract, target).map(|cycles| cycles + packing),
             winograd: most.map(|most| winograd::weigh(contract, most, constant, target)),
         }
     }
@@ -68,6 +72,13 @@ impl<'a> Strategies<'a> {
         wanted.map_or_else(|| self.points() <= FEW_POINTS && !self.packs(), |wanted| wanted == ROWS)
     }
 
+    /// Whether vectors hold several groups, if there is code for it.
+    pub(crate) fn takes_groups(&self, wanted: Option<&str>) -> bool {
+        let Some(cycles) = self.grouped else { return false };
+        let is_least = || self.tiles.iter().all(|tile| cycles < tile.cycles);
+        wanted.map_or_else(is_least, |wanted| wanted == GROUPED)
+    }
+
     /// The tile of the direct sum.
     pub(crate) fn tile(&self, wanted: Option<&str>) -> Choice {
         let named = wanted.and_then(|wanted| self.tiles.iter().find(|one| self.tile_name(&one.choice) == wanted));
@@ -88,7 +99,8 @@ impl<'a> Strategies<'a> {
         tiles.sort_by(|a, b| a.cycles.total_cmp(&b.cycles));
         let tiles = tiles.into_iter().map(|one| (self.tile_name(&one.choice), Ok(one.cycles)));
         let rows = (self.rows.is_ok() || self.points() <= FEW_POINTS).then(|| (ROWS.to_owned(), self.rows));
-        let all = tiles.chain(self.sizes()).chain(rows).filter(|(name, _)| name != taken);
+        let grouped = self.grouped.map(|cycles| (GROUPED.to_owned(), Ok(cycles)));
+        let all = tiles.chain(grouped).chain(self.sizes()).chain(rows).filter(|(name, _)| name != taken);
         all.map(|(name, cycles)| Alternative { name, rejection: said(cycles) }).collect()
     }
 
@@ -135,6 +147,13 @@ impl<'a> Strategies<'a> {
             }
         };
         self.reason(ROWS.into(), why, self.rows.ok().map(ns_of_cycles))
+    }
+
+    /// The reason for vectors of several groups.
+    pub(crate) fn by_groups(&self) -> Reason {
+        let (group, groups) = (self.contract.columns, self.contract.groups);
+        let why = format!("{groups} groups of {group} channels: direct sums fill {group} of {} lanes", self.target.lanes);
+        self.reason(GROUPED.into(), why, self.grouped.map(ns_of_cycles))
     }
 
     /// The reason for Winograd's method.

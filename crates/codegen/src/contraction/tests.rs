@@ -490,6 +490,44 @@ fn windows_of_each_channel_are_chains_of_multiply_adds() {
     }
 }
 
+#[test]
+fn windows_of_small_groups_are_chains_of_multiply_adds() {
+    let mut rng = fastrand::Rng::with_seed(29);
+    for isa in isas() {
+        let lanes = isa.lanes() as u64;
+        for round in rounds(60) {
+            let group = [2, 4, 8].into_iter().filter(|group| 2 * group <= lanes).nth(rng.usize(0..isa.lanes() / 4 - 1)).unwrap();
+            let groups = rng.u64(lanes / group..4 * lanes / group);
+            let channels = groups * group;
+            let window = [1, 2, 3, 3, 5][rng.usize(0..5)];
+            let conv = Conv {
+                batch: rng.u64(1..3),
+                channels,
+                units: channels,
+                size: [rng.u64(1..9), rng.u64(1..20)],
+                kernel: [window, rng.u64(1..6)],
+                stride: rng.u64(1..3),
+                dilation: rng.u64(1..3),
+                block: channels,
+                out_block: channels,
+                out_halo: rng.u64(0..2),
+            };
+            let taps = conv.kernel[0] * conv.kernel[1];
+            let mut contract = conv.contract();
+            contract.groups = groups;
+            contract.columns = group;
+            contract.group_steps = [group as i64, (group * group * taps) as i64, group as i64];
+            contract.weight_columns = Columns { block: group, outer: 0, inner: (group * taps) as i64 };
+            contract.sum.last_mut().unwrap().extent = group;
+            decorate(&mut contract, rng.u32(0..512));
+            let contract = primitive(&contract, isa);
+            let mut asm = Asm::new(isa);
+            let compiled = grouped::compile(&contract, &target(isa), &mut asm);
+            check_compiled(&contract, ONE_FOR_ALL, compiled, asm, round % 4 + 1, &mut rng);
+        }
+    }
+}
+
 /// The row method sums in another order, so it is compared with f64, within the hard bound.
 #[test]
 fn few_points_times_rows_stay_within_the_bound() {

@@ -162,10 +162,11 @@ pub const CONV1D: OpDef = conv::<1>(
 pub const CONV3D: OpDef =
     conv::<3>("nn.conv3d", "As `nn.conv2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/convolution.cc`).");
 
-/// Blocks of channels, which groups must not cut; a depthwise convolution has the blocks of its data.
+/// Blocks of channels, which groups must not cut unless all channels are one; a depthwise convolution has the blocks of its data.
 fn conv_blocks(schema: &AttrSchema, attrs: &[AttrValue], Ends { data, out }: Ends) -> Option<Vec<AttrValue>> {
     let Conv2dAttrs { groups, kernel_layout, .. } = Conv2dAttrs::read(attrs);
-    let whole = |channels: Channels| channels.block.is_some_and(|block| channels.count / groups % block == 0);
+    let cut = |channels: Channels, block: i64| block != channels.count && channels.count / groups % block != 0;
+    let whole = |channels: Channels| channels.block.is_some_and(|block| !cut(channels, block));
     let depthwise = groups == data.count && data == out;
     if !["OIHW", "OHWI"].contains(&kernel_layout.as_str()) || !(groups == 1 || depthwise || (whole(data) && whole(out))) {
         return None;
