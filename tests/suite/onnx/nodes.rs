@@ -195,6 +195,7 @@ fn normalisations() {
     let line = "@main([3, 4]) ~1e-6 [[0.8485281, 1.1313708]]";
     gives("RMSNormalization", 23, &[float("epsilon", 0.0)], &[Data(F32, &[1, 2]), ones()], 1, line);
     gives("LpNormalization", 1, &[int("p", 1)], &[Data(F32, &[2])], 1, "@main([-1, 3]) == [-0.25, 0.75]");
+    gives("LpNormalization", 1, &[], &[Data(F32, &[2])], 1, "@main([0, 0]) == [0, 0]");
     let even = [int("size", 2), float("alpha", 2.0), float("beta", 1.0)];
     let line = "@main([1, 2, 3, 4]) ~1e-6 [[[[0.16666667]], [[0.14285714]], [[0.11538462]], [[0.23529412]]]]";
     gives("LRN", 13, &even, &[Data(F32, &[1, 4, 1, 1])], 1, line);
@@ -472,6 +473,8 @@ fn signals_losses_and_boxes() {
     gives("HannWindow", 17, &[], &[Ints(&[], &[4])], 1, "@main() ~1e-6 [0, 0.5, 1, 0.5]");
     let line = "@main([1, 2, 4]) ~1e-5 [[[7, 0], [-2, 1.7320508]]]";
     gives("DFT", 17, &[int("onesided", 1)], &[Data(F32, &[1, 3, 1])], 1, line);
+    let both = [int("onesided", 1), int("inverse", 1)];
+    refused("DFT", 17, &both, &[Data(F32, &[1, 3, 1])], "an inverse transform of one side");
     let frames = [Data(F32, &[1, 4, 1]), Ints(&[], &[2]), Missing, Ints(&[], &[2])];
     gives("STFT", 17, &[], &frames, 1, "@main([1, 2, 3, 5]) ~1e-5 [[[[3, 0], [-1, 0]], [[8, 0], [-2, 0]]]]");
     let scores = [Data(F32, &[1, 3]), Data(I64, &[1])];
@@ -487,6 +490,14 @@ fn signals_losses_and_boxes() {
     let line = "@main([0, 0, 1, 1, 0, 0, 1, 1], [0.8, 0.9]) == [[0, 0, 1]]";
     gives("NonMaxSuppression", 11, &[], &boxes(&[2]), 1, line);
     gives("NonMaxSuppression", 11, &[], &boxes(&[0]), 1, "@main([0, 0, 1, 1, 0, 0, 1, 1], [0.8, 0.9]) == []");
+    // Boxes that overlap by as much as the threshold stay: by half, and by nothing where it is 0 or left out.
+    let line = "@main([0, 0, 1, 1, 0, 0, 1, 0.5], [0.8, 0.9]) == [[0, 0, 1], [0, 0, 0]]";
+    gives("NonMaxSuppression", 11, &[], &boxes(&[2]), 1, line);
+    let line = "@main([0, 0, 1, 1, 5, 5, 6, 6], [0.8, 0.9]) == [[0, 0, 1], [0, 0, 0]]";
+    gives("NonMaxSuppression", 11, &[], &boxes(&[2])[..3], 1, line);
+    let [corners, scores, limit, ..] = boxes(&[2]);
+    let given = [corners, scores, limit, Data(F32, &[1])];
+    gives("NonMaxSuppression", 11, &[], &given, 1, "@main([0, 0, 1, 1, 5, 5, 6, 6], [0.8, 0.9], [0]) == [[0, 0, 1], [0, 0, 0]]");
 }
 
 #[test]

@@ -65,6 +65,7 @@ fn all_class_onnx(cx: &mut OnnxCx) -> OnnxResult {
         return Err("operands of another dtype than `float32`, where ONNX takes that only".into());
     }
     let limit = limit_onnx(cx, limit)?;
+    let (limit, overlap) = overlap_onnx(cx, limit, overlap)?;
     let found = cx.node("NonMaxSuppression", &[boxes, scores, limit, overlap, score]).one();
     let shape = cx.node("Shape", &[found]).one();
     let (first, second, before) = (cx.ints("first", &[0]), cx.ints("second", &[1]), cx.ints("before", &[0, 0]));
@@ -75,6 +76,21 @@ fn all_class_onnx(cx: &mut OnnxCx) -> OnnxResult {
     let widths = cx.node("Concat", &[before, left, first]).int("axis", 0).one();
     let padded = cx.node("Pad", &[found, widths]).str("mode", "constant").one();
     Ok(Results(vec![padded, rows]))
+}
+
+/// The limit and the threshold: ONNX drops boxes that overlap by more than it, Relay those that overlap by as much, and all boxes
+/// where it is not positive.
+fn overlap_onnx(cx: &mut OnnxCx, limit: ValueId, overlap: ValueId) -> Result<(ValueId, ValueId), String> {
+    if let Some(&[known]) = cx.known(overlap).and_then(Tensor::to_vec::<f32>).as_deref() {
+        let limit = if known > 0.0 { limit } else { cx.ints("none", &[0]) };
+        return Ok((limit, cx.constant("overlap", Tensor::scalar(known.max(0.0).next_down().max(0.0)))));
+    }
+    // The product of a float and the one before 1 is the float before it.
+    let (zero, before) = (cx.scalar("zero", DType::F32, 0.0)?, cx.scalar("before", DType::F32, 1f32.next_down().into())?);
+    let none = cx.ints("none", &[0]);
+    let is_positive = cx.node("Greater", &[overlap, zero]).one();
+    let limit = cx.node("Where", &[is_positive, limit, none]).one();
+    Ok((limit, cx.node("Mul", &[overlap, before]).one()))
 }
 
 /// A number that is not positive allows any number of boxes here, and none in ONNX.

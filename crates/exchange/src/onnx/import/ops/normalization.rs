@@ -1,6 +1,6 @@
 //! Converts other normalizations: numbers minus their mean, divided by their deviation, along some axes.
 
-use super::super::formula::call;
+use super::super::formula::{call, call2, select};
 use super::building_blocks::*;
 use super::{Converter, op};
 
@@ -138,7 +138,9 @@ fn lp_norm(cx: &mut Cx) -> Results {
         }
         p => return Err(refuse(format!("p = {p}, where 1 and 2 are defined"))),
     };
-    one(cx.binary("divide", x, norm)?)
+    // What has no length stays as it is.
+    let is_zero = cx.b.formula(norm, call2("equal", norm, 0.0))?;
+    one(cx.b.formula(x, select(is_zero, 0.0, x / norm))?)
 }
 
 fn mean_variance(cx: &mut Cx) -> Results {

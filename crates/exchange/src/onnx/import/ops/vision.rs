@@ -206,6 +206,7 @@ fn non_max_suppression(cx: &mut Cx) -> Results {
     };
     let (overlap, score) = (or(cx, 3, 0.0)?, or(cx, 4, f32::MIN)?);
     let (limit, overlap, score) = (cx.scalar_of(limit)?, cx.scalar_of(overlap)?, cx.scalar_of(score)?);
+    let overlap = just_above(cx, overlap)?;
     let attrs = [("output_format", AttrValue::str("onnx"))];
     let results = cx.call_many("vision.all_class_non_max_suppression", &[boxes, scores, limit, overlap, score], &attrs, 2)?;
     // As many rows as there are boxes left, none where none may be.
@@ -214,6 +215,19 @@ fn non_max_suppression(cx: &mut Cx) -> Results {
     let n = cx.cast(results[1], DType::I64)?;
     let n = cx.select(none, zero, n)?;
     cx.head(results[0], n).and_then(one)
+}
+
+/// The next larger float32 of a threshold from 0 on: ONNX drops boxes that overlap by more, Relay those that overlap by as much.
+fn just_above(cx: &mut Cx, threshold: Val) -> Result {
+    if let Some(&[known]) = cx.known(threshold).and_then(Tensor::to_vec::<f32>).as_deref() {
+        return cx.put(Tensor::scalar((known + 0.0).next_up()));
+    }
+    let positive = cx.b.formula(threshold, threshold + 0.0)?;
+    let to =
+        |cx: &mut Cx, value: Val, dtype: DType| cx.call("reinterpret", &[value], &[("dtype", AttrValue::DType(Some(dtype)))]);
+    let bits = to(cx, positive, DType::I32)?;
+    let next = cx.b.formula(bits, bits + 1.0)?;
+    to(cx, next, DType::F32)
 }
 
 /// Converts boxes with a centre and a size to boxes with two corners.

@@ -85,6 +85,9 @@ fn dft(cx: &mut Cx) -> Results {
     }
     let inverse = cx.int("inverse", 0)? != 0;
     let onesided = cx.int("onesided", 0)? != 0;
+    if inverse && onesided {
+        return Err(refuse("an inverse transform of one side, which the standard does not define"));
+    }
     let length = match cx.opt(1) {
         Some(_) => Some(cx.given_int(1, "dft_length")?),
         None => None,
