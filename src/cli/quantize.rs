@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// The function to quantize.
     #[arg(long, value_name = "NAME", default_value = "main")]
     entry: String,
+    /// The size of a dynamic dimension: parameter, axis, number; or the name of a size and its number. May be repeated.
+    #[arg(long, value_name = "NAME.AXIS=N|SIZE=N")]
+    set: Vec<String>,
     #[command(flatten)]
     values: Values,
     /// The inputs of a sample by parameter name: .params, .npz or .safetensors. May be repeated.
@@ -79,7 +82,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
         return console.files(&[wrong], &Sources::default());
     }
     let until = Phase::Main;
-    let mut program = match console.checked(&args.file, until, &args.reading.how(&args.entry, &[])) {
+    let mut program = match console.checked(&args.file, until, &args.reading.how(&args.entry, &args.set)) {
         Ok(program) => program,
         Err(code) => return code,
     };

@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// The function to make smaller, with the functions that it calls.
     #[arg(long, value_name = "NAME", default_value = "main")]
     entry: String,
+    /// The size of a dynamic dimension: parameter, axis, number; or the name of a size and its number. May be repeated.
+    #[arg(long, value_name = "NAME.AXIS=N|SIZE=N")]
+    set: Vec<String>,
     #[command(flatten)]
     values: Values,
     /// The file for the smallest program so far, with its values beside it as .npz. Without it the smallest program is printed.
@@ -56,7 +59,7 @@ const INPUTS: &str = "{inputs}";
 const SHOWN: usize = 5;
 
 pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
-    let program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &[]))?;
+    let program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &args.set))?;
     let sources = program.sources.clone();
     reduced(console, args, program).map_err(|wrong| console.files(&wrong, &sources))
 }

@@ -263,6 +263,10 @@ pub fn quantize(
         )
         .note("weights are constants if they are given: `--params FILE`, or in the metadata section"));
     }
+    if let Some(product) = found.unbounded {
+        let error = refused("weights have numbers without a range: NaN or an infinity");
+        return Err(error.at(module.exprs[product].span, "multiplied here"));
+    }
     let exprs: Vec<ExprId> = found.activations.iter().map(|one| one.expr).collect();
     let float = observed(module, global, &exprs, prepare)?;
     let scales = scales(module, &found.activations, samples, options.method, &float)?;

@@ -42,6 +42,8 @@ pub struct Candidates {
     /// In the order of evaluation; `scale_of` is never behind.
     pub activations: Vec<Activation>,
     pub n_products: usize,
+    /// A product with weights that have no range: NaN or an infinity is among them.
+    pub unbounded: Option<ExprId>,
 }
 
 /// The axis of a weight that its outputs lie on; `None` if the call is no product of constant weights.
@@ -71,12 +73,16 @@ fn output_axis(module: &Module, cx: &PassCx, expr: ExprId) -> Option<usize> {
 pub fn candidates(module: &Module, cx: &PassCx, entry: GlobalId) -> Candidates {
     let order = module.evaluation_order(&[module.funcs[module.globals[entry].func].body]);
     let mut wanted: FxHashSet<ExprKey> = FxHashSet::default();
-    let mut n_products = 0;
+    let (mut n_products, mut unbounded) = (0, None);
     for &expr in order.iter().rev() {
         let is_wanted = wanted.contains(&ExprKey::of(module, expr));
         let operands = args(module, expr);
         if output_axis(module, cx, expr).is_some() {
             n_products += 1;
+            let weights = value_of(module, operands[1]).and_then(|weight| weight.to_vec::<f32>());
+            if weights.is_some_and(|weights| !weights.iter().all(|weight| weight.is_finite())) {
+                unbounded = Some(expr);
+            }
             wanted.insert(ExprKey::of(module, operands[0]));
         }
         if !is_wanted {
@@ -104,7 +110,7 @@ pub fn candidates(module: &Module, cx: &PassCx, entry: GlobalId) -> Candidates {
         known.insert(key, activations.len());
         activations.push(Activation { expr, scale_of });
     }
-    Candidates { activations, n_products }
+    Candidates { activations, n_products, unbounded }
 }
 
 /// Quantizes activations and the weights of all products. Returns what stands for each activation: the dequantized integers.
