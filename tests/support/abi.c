@@ -55,6 +55,8 @@ int main(void) {
   IS(RELAYC_NAME, "there is no input `z`", relayc_set_input(net, "z", x, sizeof x));
   IS(RELAYC_SIZE, "`x` has 12 bytes, not 8", relayc_set_input(net, "x", x, 8));
   IS(RELAYC_SIZE, "`x` has 12 bytes, not 0", relayc_set_input(net, "x", NULL, 0));
+  const uint64_t shape[] = {2};
+  IS(RELAYC_SIZE, "`x` has no such shape, but (3)", relayc_set_input_shape(net, "x", x, shape, 1));
   IS(RELAYC_USAGE, "the name is NULL", relayc_set_input(net, NULL, x, sizeof x));
   IS(RELAYC_USAGE, "the tensor is NULL", relayc_set_input(net, "x", NULL, sizeof x));
   IS(RELAYC_OK, "", relayc_set_input(net, "x", x, sizeof x));

@@ -107,7 +107,9 @@ impl Net {
     fn say_more(&mut self, parts: &[&[u8]]) {
         for part in parts {
             let n = fitting(part, WORDS - 1 - self.len);
-            self.error[self.len..self.len + n].copy_from_slice(&part[..n]);
+            // Names come from outside, and the message may go to a terminal.
+            let shown = part[..n].iter().map(|&byte| if byte.is_ascii_control() { b'?' } else { byte });
+            self.error[self.len..self.len + n].iter_mut().zip(shown).for_each(|(to, byte)| *to = byte);
             self.len += n;
             if n < part.len() {
                 break;
@@ -122,6 +124,16 @@ impl Net {
         for (at, name) in (0..image.n_sizes()).map_while(|size| image.size_name(size)).enumerate() {
             self.say_more(&[if at == 0 { b"" } else { b", " }, name]);
         }
+    }
+
+    fn say_shape(&mut self, shape: &[u64]) {
+        self.say_more(&[b"("]);
+        for (at, &dim) in shape.iter().enumerate() {
+            let mut digits = [0; 40];
+            let dim = number(dim.into(), &mut digits);
+            self.say_more(&[if at == 0 { b"" } else { b", " }, dim]);
+        }
+        self.say_more(&[b")"]);
     }
 
     fn fail(&mut self, fault: &Fault) -> Status {
@@ -349,8 +361,16 @@ pub unsafe extern "C" fn relayc_set_input_shape(
     let Some((size, port)) = (0..image.n_sizes()).find(fits).and_then(|size| Some((size, image.input(size, at)?))) else {
         // SAFETY: as in `find`.
         let name = unsafe { CStr::from_ptr(name) }.to_bytes();
-        net.say(&[b"`", name, b"` has no such shape; there is code for "]);
-        net.say_sizes();
+        match image.input(0, at) {
+            Some(port) if image.n_sizes() == 1 => {
+                net.say(&[b"`", name, b"` has no such shape, but "]);
+                net.say_shape(port.shape());
+            }
+            _ => {
+                net.say(&[b"`", name, b"` has no such shape; there is code for "]);
+                net.say_sizes();
+            }
+        }
         return Status::Size;
     };
     if let Some(status) = net.null(name, data, port.bytes()) {

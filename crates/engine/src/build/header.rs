@@ -27,11 +27,12 @@ pub(crate) fn text(name: &str, facts: &ImageFacts) -> String {
     for (what, ports) in &tensors {
         let name = format!("{prefix}_{}_{}_BYTES", what.to_ascii_uppercase(), macro_name(&ports[0].name));
         let bytes = ports.iter().map(|port| port.bytes).max().unwrap_or(0);
-        // Two names may be one as a macro.
-        if !known.contains(&name) {
-            let _ = writeln!(out, "#define {name} {bytes}");
-            known.push(name);
-        }
+        // Two names may be one as a macro: later ones get a number, and say whose they are.
+        let names = std::iter::once(name.clone()).chain((2..).map(|n| format!("{name}_{n}")));
+        let free = names.into_iter().find(|name| !known.contains(name)).unwrap_or_default();
+        let whose = if free == name { String::new() } else { format!(" /* `{}` */", one_line(&ports[0].name)) };
+        let _ = writeln!(out, "#define {free} {bytes}{whose}");
+        known.push(free);
     }
     out.push_str(&FUNCTIONS.replace("@VERSION@", &ABI_VERSION.to_string()));
     let _ = writeln!(out, "\n#endif /* RELAYC_{prefix}_H */");
@@ -54,7 +55,7 @@ fn macro_name(name: &str) -> String {
 
 /// The name inside a comment, which it must not end.
 fn one_line(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().replace("*/", "* /")
+    name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().replace("*/", "* /").replace("/*", "/ *")
 }
 
 /// The part that all artifacts share, so a C file may include the headers of several.
