@@ -11,9 +11,10 @@ use std::path::PathBuf;
 /// Write the manual page of a command: `relayc man run | man -l -`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The command; without one, the page of relayc itself.
-    command: Option<String>,
-    /// Write the pages of all commands to this folder: `relayc.1`, `relayc-run.1`, ….
+    /// The command, such as `run` or `params bind`; without one, the page of relayc itself.
+    #[arg(num_args = 0..=2)]
+    command: Vec<String>,
+    /// Write the pages of all commands to this folder: `relayc.1`, `relayc-run.1`, `relayc-params-bind.1`, ….
     #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
     all: Option<PathBuf>,
 }
@@ -27,22 +28,26 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
             let files: Vec<_> = files.iter().map(|(path, page)| (path.as_path(), page.as_slice())).collect();
             sys::write_atomic(&files)
         }),
-        (None, None) => page(&whole).and_then(|page| sys::stdout_bytes(&page)),
-        (None, Some(name)) => match whole.find_subcommand(name) {
-            Some(command) => page(command).and_then(|page| sys::stdout_bytes(&page)),
-            None => {
-                let near = nearest(name, whole.get_subcommands().map(Command::get_name));
-                let hint = near.map_or("`relayc help` lists all".to_owned(), |near| format!("there is `{near}`"));
-                return console.usage(format_args!("there is no command `{name}`: {hint}"));
+        (None, names) => {
+            let mut command = &whole;
+            for name in names {
+                let Some(inner) = command.find_subcommand(name) else {
+                    let near = nearest(name, command.get_subcommands().map(Command::get_name));
+                    let hint = near.map_or("`relayc help` lists all".to_owned(), |near| format!("there is `{near}`"));
+                    return console.usage(format_args!("there is no command `{name}`: {hint}"));
+                };
+                command = inner;
             }
-        },
+            page(command).and_then(|page| sys::stdout_bytes(&page))
+        }
     };
     written.map_or_else(|wrong| console.files(&[wrong], &Default::default()), |()| exit::FINE)
 }
 
-/// The pages of relayc and of all commands, with the names of their files.
+/// The pages of relayc, of all commands and of those inside of them, with the names of their files.
 fn pages(whole: &Command) -> Result<Vec<(String, Vec<u8>)>, Diagnostic> {
-    let commands = std::iter::once(whole).chain(whole.get_subcommands());
+    let inner = whole.get_subcommands().flat_map(|command| std::iter::once(command).chain(command.get_subcommands()));
+    let commands = std::iter::once(whole).chain(inner);
     commands.map(|command| Ok((Man::new(command.clone()).get_filename(), page(command)?))).collect()
 }
 
