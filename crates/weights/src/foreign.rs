@@ -88,16 +88,24 @@ const TABLE: &[Foreign] = &[
         helps: &["`relayc run {}` runs what `relayc build` wrote, `relayc inspect {}` shows what is in it"],
         starts: |start| start.starts_with(b"\x7fELF"),
     },
-    Foreign { what: "packed with gzip", helps: &["unpack it: `gzip -dk {}`"], starts: |start| start.starts_with(b"\x1f\x8b") },
-    Foreign { what: "packed with xz", helps: &["unpack it: `xz -dk {}`"], starts: |start| start.starts_with(b"\xfd7zXZ\0") },
+    Foreign {
+        what: "packed with gzip",
+        helps: &["unpack it: `gzip -dc < {} > UNPACKED`"],
+        starts: |start| start.starts_with(b"\x1f\x8b"),
+    },
+    Foreign {
+        what: "packed with xz",
+        helps: &["unpack it: `xz -dc < {} > UNPACKED`"],
+        starts: |start| start.starts_with(b"\xfd7zXZ\0"),
+    },
     Foreign {
         what: "packed with zstd",
-        helps: &["unpack it: `zstd -dk {}`"],
+        helps: &["unpack it: `zstd -dc < {} > UNPACKED`"],
         starts: |start| start.starts_with(b"\x28\xb5\x2f\xfd"),
     },
     Foreign {
         what: "packed with bzip2",
-        helps: &["unpack it: `bzip2 -dk {}`"],
+        helps: &["unpack it: `bzip2 -dc < {} > UNPACKED`"],
         starts: |start| start.starts_with(b"BZh") && start.get(4..10) == Some(b"1AY&SY"),
     },
     Foreign { what: "a picture in GIF", helps: &[AS_PNG], starts: |start| start.starts_with(b"GIF8") },

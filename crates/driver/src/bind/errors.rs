@@ -195,8 +195,14 @@ pub(crate) fn open_dimension(leaf: &Leaf) -> Diagnostic {
 
 /// E0704: one for each missing parameter, or one for all if there are many.
 pub(crate) fn missing(leaves: &[&Leaf], unused: &[(String, String)]) -> Vec<Diagnostic> {
+    // What files have besides is said once.
+    let besides = |error: Diagnostic| match no_parameters(unused) {
+        Some(note) if leaves.iter().all(|leaf| misspelt(leaf, unused).is_none()) => error.note(note),
+        _ => error,
+    };
     if leaves.len() <= FEW {
-        return leaves.iter().map(|leaf| missing_one(leaf, unused)).collect();
+        let mut errors = leaves.iter().map(|leaf| missing_one(leaf, unused));
+        return errors.next().map(besides).into_iter().chain(errors).collect();
     }
     let names = listed(leaves.iter().map(|leaf| leaf.name.as_str()));
     let mut error = Diagnostic::new(codes::E0704, format!("{} have no value: {names}", count(leaves.len(), "parameter")));
@@ -208,7 +214,18 @@ pub(crate) fn missing(leaves: &[&Leaf], unused: &[(String, String)]) -> Vec<Diag
     let error = error
         .help(format!("--params FILE reads weights from a {} file", join_words(&Format::extensions(), "or")))
         .help("--fill rand:seed=0 fills every missing parameter with random numbers");
-    vec![error]
+    vec![besides(error)]
+}
+
+/// The weights of a file that are no parameters, which may be the file of another program.
+fn no_parameters(unused: &[(String, String)]) -> Option<String> {
+    let (_, file) = unused.first()?;
+    let names: Vec<&str> = unused.iter().filter(|(_, of)| of == file).map(|(name, _)| name.as_str()).collect();
+    Some(format!(
+        "`{file}` was read, and has {} that no parameter is: {}",
+        count(names.len(), "tensor"),
+        listed(names.iter().copied())
+    ))
 }
 
 fn missing_one(leaf: &Leaf, unused: &[(String, String)]) -> Diagnostic {

@@ -51,8 +51,12 @@ const MAX_LISTED: usize = 8;
 
 fn no_program(name: &str, archive: &Archive) -> Diagnostic {
     let is_tvmc = archive.entries().any(|entry| LIBRARIES.contains(&entry.name));
-    let what =
-        if is_tvmc { "a package of TVMC, which holds a compiled library and no program" } else { "an archive without a program" };
+    let own = archive.entries().find(|entry| entry.name.ends_with(".relay")).map(|entry| entry.name);
+    let what = match own {
+        _ if is_tvmc => "a package of TVMC, which holds a compiled library and no program",
+        Some(_) => "an archive that TVM did not write: what is in it is said by no `metadata.json`",
+        None => "an archive without a program",
+    };
     let mut error = Diagnostic::new(codes::E0726, format!("`{name}` is {what}"));
     for entry in archive.entries().take(MAX_LISTED) {
         error = error.note(line(entry));
@@ -60,6 +64,9 @@ fn no_program(name: &str, archive: &Archive) -> Diagnostic {
     let n_more = archive.entries().count().saturating_sub(MAX_LISTED);
     if n_more > 0 {
         error = error.note(format!("and {}", count(n_more, "file")));
+    }
+    if let (Some(own), false) = (own, is_tvmc) {
+        error = error.help(format!("unpack it, and give what is inside: `tar -xf {name} {}`", escape_control(own)));
     }
     if is_tvmc {
         error = error
