@@ -1,6 +1,6 @@
 //! `relayc diff`: compares two programs, or the tensors of two files.
 
-use super::{Console, Reading, exit, weight_files};
+use super::{Console, Reading, exit, tolerance, weight_files};
 use relayc_base::Sources;
 use relayc_driver::bind::{self, Requests};
 use relayc_driver::compare::values::{self, Allowed as Bounds, Runs};
@@ -47,10 +47,10 @@ pub(crate) struct Args {
 #[derive(clap::Args)]
 pub(super) struct Allowed {
     /// The relative tolerance of floats; 0 if neither is given.
-    #[arg(long)]
+    #[arg(long, value_parser = tolerance)]
     rtol: Option<f64>,
     /// The absolute tolerance of floats; 0 if neither is given.
-    #[arg(long)]
+    #[arg(long, value_parser = tolerance)]
     atol: Option<f64>,
 }
 
@@ -110,6 +110,6 @@ fn of_programs(console: &Console, args: &Args) -> Result<Differences, u8> {
     };
     let requests = Requests { params: args.params.clone(), set: args.set.clone(), ..Requests::default() };
     let allowed = args.allowed.given().map_or(Bounds::OfScale, Bounds::Each);
-    let runs = Runs { entry: &args.entry, n, requests: &requests, allowed, limits: &Limits::default() };
+    let runs = Runs { entry: &args.entry, n, requests: &requests, allowed, failures: true, limits: &Limits::default() };
     values::runs(a, b, &runs).map_err(|wrong| console.files(&wrong, &from.sources))
 }

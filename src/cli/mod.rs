@@ -304,6 +304,12 @@ fn seconds(text: &str) -> Result<Duration, String> {
     time.ok_or_else(|| "expected a number of seconds, 0 or more".into())
 }
 
+/// Parses a tolerance, with which everything is finite.
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "expected a number, 0 or more".to_owned())
+}
+
 /// Parses a size: `512M`, `2G`, `1000000`.
 fn parse_bytes(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.char_indices().last() {

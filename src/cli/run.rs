@@ -8,7 +8,7 @@ mod cached;
 #[cfg(feature = "jit")]
 use super::cache;
 use super::deadline::{self, FailureReporter};
-use super::{Console, choices, compiled, exit, named_tensors, progress, seconds};
+use super::{Console, choices, compiled, exit, named_tensors, progress, seconds, tolerance};
 use crate::engine::compile::{self, Refused, Settings};
 use crate::engine::cross_check;
 use crate::engine::external::Externals;
@@ -49,10 +49,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME=SPEC")]
     expect: Vec<String>,
     /// The relative tolerance of `--expect`.
-    #[arg(long, default_value_t = 1e-5)]
+    #[arg(long, default_value_t = 1e-5, value_parser = tolerance)]
     rtol: f64,
     /// The absolute tolerance of `--expect`.
-    #[arg(long, default_value_t = 1e-6)]
+    #[arg(long, default_value_t = 1e-6, value_parser = tolerance)]
     atol: f64,
     /// Show the K best classes of the first output.
     #[arg(long, value_name = "K")]

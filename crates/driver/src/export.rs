@@ -36,7 +36,8 @@ const VERIFYING_RUNS: u64 = 3;
 
 /// Imports a model made by [`to_onnx`], and compares what it computes with what the program computes, on random inputs.
 ///
-/// Errors: E0901 if they differ, or if the model cannot be imported; those of [`bind::weights`] and of [`bind::bind`].
+/// Errors: E0901 if they differ, or if the model cannot be imported; those of [`bind::weights`] and of [`bind::bind`]; that of the
+/// program if it fails on all of the inputs.
 pub fn verify(program: &Program, entry: &str, params: &[PathBuf], model: &Model) -> Result<(), Vec<Diagnostic>> {
     let back = imported(model).map_err(|why| vec![not_the_same(&format!("it is not read back: {why}"))])?;
     // Its only function is named for an entry.
@@ -46,7 +47,14 @@ pub fn verify(program: &Program, entry: &str, params: &[PathBuf], model: &Model)
     }
     let requests = Requests { params: params.to_vec(), ..Requests::default() };
     let limits = Limits::default();
-    let how = Runs { entry: "main", n: VERIFYING_RUNS, requests: &requests, allowed: Allowed::OfScale, limits: &limits };
+    let how = Runs {
+        entry: "main",
+        n: VERIFYING_RUNS,
+        requests: &requests,
+        allowed: Allowed::OfScale,
+        failures: false,
+        limits: &limits,
+    };
     let sides = [Side { name: "the program", program: &original }, Side { name: "the model", program: &back }];
     let found = values::runs(sides[0], sides[1], &how)?;
     if found.same { Ok(()) } else { Err(vec![not_the_same(found.text().trim_end())]) }

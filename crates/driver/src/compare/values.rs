@@ -133,18 +133,21 @@ pub struct Runs<'a> {
     /// The weights, and the sizes that are set; everything else is random.
     pub requests: &'a Requests,
     pub allowed: Allowed,
+    /// Whether runs in which the first program fails count.
+    pub failures: bool,
     pub limits: &'a Limits,
 }
 
 /// Compares what an entry of two programs computes on random inputs. Stops at the first difference, which names the seed.
 ///
 /// A tensor of the second program's parameters is that of the first with its name, or its weight; those left on both sides are paired in
-/// order. Errors: E0704 for one without a partner, E0202 for an unknown entry, and those of [`bind::bind`].
+/// order. Errors: E0704 for one without a partner, E0202 for an unknown entry, and those of [`bind::bind`]; where failures do not
+/// count, that of the first program if every run of it fails.
 pub fn runs(a: Side, b: Side, how: &Runs) -> Result<Differences, Vec<Diagnostic>> {
     let one = |error| vec![error];
     let entries =
         [run::entry(&a.program.module, how.entry).map_err(one)?, run::entry(&b.program.module, how.entry).map_err(one)?];
-    let mut failed = 0;
+    let (mut failed, mut failure, mut n_compared) = (0, None, how.n);
     for seed in 1..=how.n {
         let (inputs, weights) =
             bind::bind_seeded(&entries[0].slots, &a.program.module.types, &with_packed(how.requests, a), seed)?;
@@ -159,9 +162,17 @@ pub fn runs(a: Side, b: Side, how: &Runs) -> Result<Differences, Vec<Diagnostic>
         }
         let answers = [answer(a, &entries[0], inputs, how.limits), answer(b, &entries[1], given, how.limits)];
         failed += u64::from(answers.iter().all(Result::is_err));
+        if let (false, Err(error)) = (how.failures, &answers[0]) {
+            failure.get_or_insert_with(|| error.clone());
+            n_compared -= 1;
+            continue;
+        }
         if let Err(why) = agree((&a.program.module, &answers[0]), (&b.program.module, &answers[1]), how.allowed) {
             return differs(&why);
         }
+    }
+    if let (0, Some(failure)) = (n_compared, failure) {
+        return Err(vec![*failure]);
     }
     let failed = if failed > 0 { format!("; {failed} fail on both sides") } else { String::new() };
     let text = format!("{}, no difference{failed}", count(how.n as usize, "run"));

@@ -11,8 +11,8 @@ fn loss(cx: &mut Cx, x: Val) -> Result {
         Some(weights) => weights,
         None => cx.ones(&[classes], dtype)?,
     };
-    // Without it all targets count; -1 is none of them.
-    let ignored = cx.int("ignore_index", -1)?;
+    // Without it all targets count, and those below 0 are errors.
+    let ignored = cx.int("ignore_index", i32::MIN.into())?;
     let reduction = cx.text("reduction", "mean")?;
     let attrs = [("reduction", AttrValue::str(&reduction)), ("ignore_index", AttrValue::int(ignored))];
     cx.call("nn.nll_loss", &[x, targets, weights], &attrs)

@@ -244,5 +244,6 @@ pub(crate) const FAMILY: &[Converter] = &[
     op("RoiAlign", &[10, 16, 22], roi_align)
         .but("the mode `max`; `half_pixel` without a `sampling_ratio`, of boxes that are small or that only a run knows"),
     op("MaxRoiPool", &[1, 22], max_roi_pool),
-    op("NonMaxSuppression", &[10, 11], non_max_suppression),
+    op("NonMaxSuppression", &[10, 11], non_max_suppression)
+        .but("boxes of scores that are not positive, which no other suppresses"),
 ];
