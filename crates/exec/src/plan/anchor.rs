@@ -619,7 +619,7 @@ impl Lowering<'_> {
                 body.read(1 + at)
             }
         });
-        let body = on_sums(&body);
+        let (body, result) = on_sums(&body, result);
         let dim = |at: usize, extent: u64, other: &[i64]| ContractionDim { extent, input: data[at], other: other[at] };
         let contract = Contraction {
             factors,
@@ -728,20 +728,49 @@ fn side_by_side(product: &Product, data: &Lazy) -> bool {
 
 /// Replaces limits by constants with the machine's own: `max(c, x)` keeps a NaN of `x`, and of two zeros gives that of `x`.
 ///
-/// A sum that starts at +0 is never -0, so only a later product could tell, by the sign of a zero.
-fn on_sums(body: &Body) -> Body {
-    let constant = |val: Val| match body.instrs[val.0 as usize] {
-        Instr::Const(bits, ScalarType::F32) => !f32::from_bits(bits as u32).is_nan(),
-        _ => false,
-    };
-    let instrs = body.instrs.iter().map(|&instr| match instr {
-        Instr::Binary(BinaryOp::Max, x, c) if constant(c) => Instr::Binary(BinaryOp::MaxSecond, c, x),
-        Instr::Binary(BinaryOp::Max, c, x) if constant(c) => Instr::Binary(BinaryOp::MaxSecond, c, x),
-        Instr::Binary(BinaryOp::Min, x, c) if constant(c) => Instr::Binary(BinaryOp::MinSecond, c, x),
-        Instr::Binary(BinaryOp::Min, c, x) if constant(c) => Instr::Binary(BinaryOp::MinSecond, c, x),
-        _ => instr,
-    });
-    Body { instrs: instrs.collect() }
+/// A sum that starts at +0 is never -0. Where a later product may be, +0 is added before a limit of 0.
+fn on_sums(body: &Body, result: Val) -> (Body, Val) {
+    let mut out = Body::new();
+    let mut map: Vec<Val> = vec![];
+    // Whether a value may be -0.
+    let mut minus: Vec<bool> = vec![];
+    for &instr in &body.instrs {
+        let may_be = |val: Val| minus[val.0 as usize];
+        let minus_zero = match instr {
+            Instr::Read(0) => false,
+            Instr::Const(bits, ScalarType::F32) => bits as u32 == (-0f32).to_bits(),
+            Instr::Binary(BinaryOp::Add, a, b) => may_be(a) && may_be(b),
+            Instr::Binary(BinaryOp::Sub, a, _) => may_be(a),
+            Instr::Fma(_, _, c) => may_be(c),
+            Instr::Binary(BinaryOp::Max | BinaryOp::Min, a, b) => may_be(a) || may_be(b),
+            _ => true,
+        };
+        let constant = |val: Val| match body.instrs[val.0 as usize] {
+            Instr::Const(bits, ScalarType::F32) => Some(f32::from_bits(bits as u32)).filter(|limit| !limit.is_nan()),
+            _ => None,
+        };
+        let limited = match instr {
+            Instr::Binary(op @ (BinaryOp::Max | BinaryOp::Min), a, b) => {
+                let known = constant(b).map(|limit| (limit, b, a));
+                known.or_else(|| constant(a).map(|limit| (limit, a, b))).map(|known| (op, known))
+            }
+            _ => None,
+        };
+        let val = match limited {
+            Some((BinaryOp::Max, (limit, c, x))) if limit.to_bits() == 0 && may_be(x) => {
+                let positive = out.bin(BinaryOp::Add, map[x.0 as usize], map[c.0 as usize]);
+                out.bin(BinaryOp::MaxSecond, map[c.0 as usize], positive)
+            }
+            Some((BinaryOp::Max, (_, c, x))) => out.bin(BinaryOp::MaxSecond, map[c.0 as usize], map[x.0 as usize]),
+            Some((_, (limit, c, x))) if limit.to_bits() != (-0f32).to_bits() => {
+                out.bin(BinaryOp::MinSecond, map[c.0 as usize], map[x.0 as usize])
+            }
+            _ => out.push(instr.map(|val| map[val.0 as usize])),
+        };
+        map.push(val);
+        minus.push(minus_zero);
+    }
+    (out, map[result.0 as usize])
 }
 
 /// The number of a read, which is added if it is new.
