@@ -13,8 +13,6 @@ pub(crate) const PROGRAM: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// The model failed while running.
 pub(crate) const FAILED: u8 = 3;
-/// Interrupted.
-pub(crate) const INTERRUPTED: u8 = 130;
 /// A bug in relayc.
 pub(crate) const BUG: u8 = 101;
 

@@ -93,7 +93,7 @@ fn reduced(console: &Console, args: &Args, mut program: Program) -> Result<u8, V
     let bounds = Bounds { max_runs: args.max_runs, timeout: args.timeout };
     let outcome = reduce::reduce(program, &args.entry, values, bounds, &mut test).map_err(|error| vec![error])?;
     finish(console, args, &test, &outcome).map_err(|error| vec![error])?;
-    Ok(if sys::interrupted() { exit::INTERRUPTED } else { exit::FINE })
+    Ok(sys::interrupted().unwrap_or(exit::FINE))
 }
 
 /// The values of all parameters, if the command line gives any, with the weights that came with the program if the command takes
@@ -121,7 +121,7 @@ fn finish(console: &Console, args: &Args, test: &Command, outcome: &Outcome) -> 
     if !console.quiet {
         let why = match () {
             () if *done => "nothing makes it smaller",
-            () if sys::interrupted() => "interrupted",
+            () if sys::interrupted().is_some() => "interrupted",
             () => "--max-runs",
         };
         console.words(&format!("{}; {why}\n", progress(counts, size)));
@@ -233,6 +233,6 @@ impl Property for Command<'_> {
     }
 
     fn stopped(&self) -> bool {
-        sys::interrupted()
+        sys::interrupted().is_some()
     }
 }

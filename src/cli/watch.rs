@@ -68,8 +68,8 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
             continue;
         }
         while !changes.wait(TICK) {
-            if sys::interrupted() {
-                return exit::INTERRUPTED;
+            if let Some(code) = sys::interrupted() {
+                return code;
             }
             // Nobody tells of a configuration that is new far above.
             if changes.is_time_to_look()
@@ -138,7 +138,7 @@ fn execute(console: &Console, command: &[String]) {
             if let Some(status) = child.try_wait()? {
                 return Ok(status);
             }
-            if sys::interrupted() {
+            if sys::interrupted().is_some() {
                 // On a terminal Ctrl-C has reached it as well.
                 let _ = child.kill();
                 return child.wait();

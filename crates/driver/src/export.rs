@@ -33,6 +33,8 @@ pub fn to_onnx(program: &Program, entry: &str, params: &[PathBuf]) -> Result<Mod
 
 /// Runs that [`verify`] compares.
 const VERIFYING_RUNS: u64 = 3;
+/// Calls in one of them, of which each turn of a loop is one.
+const VERIFYING_CALLS: u64 = 100_000;
 
 /// Imports a model made by [`to_onnx`], and compares what it computes with what the program computes, on random inputs.
 ///
@@ -46,7 +48,8 @@ pub fn verify(program: &Program, entry: &str, params: &[PathBuf], model: &Model)
         original.module.globals[global].name = "main".into();
     }
     let requests = Requests { params: params.to_vec(), ..Requests::default() };
-    let limits = Limits::default();
+    // A random number may be the length of a loop.
+    let limits = Limits { max_calls: VERIFYING_CALLS, ..Limits::default() };
     let how = Runs {
         entry: "main",
         n: VERIFYING_RUNS,

@@ -49,7 +49,7 @@ pub fn run(command: &[String], timeout: Option<Duration>) -> std::io::Result<End
             break false;
         }
         let timed_out = timeout.is_some_and(|timeout| start.elapsed() > timeout);
-        if timed_out || interrupted() {
+        if timed_out || interrupted().is_some() {
             break timed_out;
         }
         words.wait(pause);

@@ -39,7 +39,7 @@ fn nothing_stays_of_a_reduction_that_is_ended() {
     let (mut child, command) = in_the_middle(folder.path());
     let ended = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("there is a kill");
     assert!(ended.success());
-    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(child.wait().expect("it ends").code(), Some(128 + 15), "as of a process that SIGTERM ended");
     gone(&command);
     let temporary = std::fs::read_dir(folder.path().join("temporary")).expect("ours").count();
     assert_eq!(temporary, 0, "temporary files stay");

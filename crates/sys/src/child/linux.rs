@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, Command, ExitStatus};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 /// Gives a command a group of its own, which can be ended as a whole.
@@ -104,10 +104,11 @@ impl Words {
     }
 }
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// The signal that came, or 0.
+static INTERRUPTED: AtomicI32 = AtomicI32::new(0);
 
-extern "C" fn note(_: libc::c_int) {
-    INTERRUPTED.store(true, Ordering::Relaxed);
+extern "C" fn note(signal: libc::c_int) {
+    INTERRUPTED.store(signal, Ordering::Relaxed);
 }
 
 /// From now on the first Ctrl-C or request to terminate is only noted ([`interrupted`]); a second one ends the process. Ignored
@@ -128,9 +129,10 @@ pub fn note_interrupts() {
     }
 }
 
-/// Whether the process was asked to stop.
-pub fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
+/// Whether the process was asked to stop: the exit code that a shell has for the signal.
+pub fn interrupted() -> Option<u8> {
+    let signal = INTERRUPTED.load(Ordering::Relaxed);
+    u8::try_from(signal).ok().filter(|&signal| signal > 0).map(|signal| signal.saturating_add(128))
 }
 
 #[cfg(test)]

@@ -92,6 +92,6 @@ fn forward(mut pipe: ChildStderr, pieces: &SyncSender<Vec<u8>>) {
 pub fn note_interrupts() {}
 
 /// Whether the process was asked to stop: never, since it would have ended.
-pub fn interrupted() -> bool {
-    false
+pub fn interrupted() -> Option<u8> {
+    None
 }
