@@ -174,8 +174,12 @@ pub(crate) fn forms(leaf: &Leaf) -> String {
     format!("write `zeros`, `ones`, `rand:seed=N`, `{ty}=0.5`, `{ty}=[...]`, `@x.npy`, `@x.npz:KEY` or `@x.png:PRESET`")
 }
 
-/// E0803.
-pub(crate) fn too_large(name: &str) -> Diagnostic {
+/// E0506 for a dtype that no tensor can hold, else E0803.
+pub(crate) fn too_large(leaf: &Leaf) -> Diagnostic {
+    let Leaf { name, dtype, .. } = leaf;
+    if !DType::RUNTIME.contains(dtype) {
+        return Diagnostic::new(codes::E0506, format!("no tensor can hold `{dtype}`, the dtype of `{name}`"));
+    }
     Diagnostic::new(codes::E0803, format!("`{name}` is over the limit of 16 GiB for one tensor"))
 }
 

@@ -96,7 +96,7 @@ impl Files {
         match source {
             Source::Filling(filling) => fill(*filling, leaf),
             Source::Literal(literal) => literal.tensor().map_err(|error| match error {
-                LiteralError::Size(SizeError::TooLarge) => errors::too_large(&leaf.name),
+                LiteralError::Size(SizeError::TooLarge) => errors::too_large(leaf),
                 error => errors::bad_input(text, &error.to_string()).help(errors::forms(leaf)),
             }),
             Source::File { path, key } => self.file(path, *key, leaf, text),
@@ -145,7 +145,7 @@ fn fill(filling: Filling, leaf: &Leaf) -> Result<Tensor, Diagnostic> {
     let dims = dims_of(&leaf.dims).ok_or_else(|| errors::open_dimension(leaf))?;
     let value = match filling {
         Filling::Random { seed, signed } => {
-            let tensor = Tensor::random(leaf.dtype, &dims, seed, &leaf.name).map_err(|_| errors::too_large(&leaf.name))?;
+            let tensor = Tensor::random(leaf.dtype, &dims, seed, &leaf.name).map_err(|_| errors::too_large(leaf))?;
             if !signed || !leaf.dtype.is_float() {
                 return Ok(tensor);
             }
@@ -157,5 +157,5 @@ fn fill(filling: Filling, leaf: &Leaf) -> Result<Tensor, Diagnostic> {
         Filling::Ones => 1.0,
     };
     let size = relayc_ir::tensor::size::checked_size(&dims, leaf.dtype).ok();
-    size.and_then(|(shape, _)| Tensor::full(leaf.dtype, &shape, value)).ok_or_else(|| errors::too_large(&leaf.name))
+    size.and_then(|(shape, _)| Tensor::full(leaf.dtype, &shape, value)).ok_or_else(|| errors::too_large(leaf))
 }
