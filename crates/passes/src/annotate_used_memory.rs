@@ -9,10 +9,10 @@
 //! let %f = fn (%a: Tensor[(4), int8], Primitive=1, used_memory=[8]) { … };  %f(%x)
 //! ```
 
-use super::{Pass, PassCx, liveness, refused};
+use super::{Pass, PassCx, Stop, function, liveness, refused};
 use relayc_base::diag::Diagnostic;
 use relayc_ir::types::{Ty, checked_bytes, dims_of};
-use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, Module, VarId};
+use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, Global, Module, VarId};
 use rustc_hash::FxHashMap;
 
 pub(crate) const PASS: Pass = Pass {
@@ -23,13 +23,12 @@ pub(crate) const PASS: Pass = Pass {
 };
 
 fn run(module: &mut Module, _: &PassCx) -> Result<bool, Box<Diagnostic>> {
-    let no = |why: &str| refused(&PASS, why);
-    let main = module.find_global("main").ok_or_else(|| no("there is no function `@main`"))?;
-    let main = module.globals[main].func;
+    let main = function(module, &PASS, "main")?;
+    let Global { func: main, span, .. } = module.globals[main];
     let body = module.funcs[main].body;
     let bound = bound_functions(module, body);
     let mut known = FxHashMap::default();
-    let dynamic = || no("AnnotateUsedMemory does not support dynamic shapes");
+    let dynamic = || refused(&PASS, Stop::from("AnnotateUsedMemory does not support dynamic shapes").at(span));
     let io = module.funcs[main].params.iter().map(|&param| var_ty(module, param)).chain([module.ty(body)]);
     let of_io = sum(io.map(|ty| bytes(module, &mut known, ty))).ok_or_else(dynamic)?;
     let mut used: FxHashMap<FuncId, Vec<Option<i64>>> = FxHashMap::default();

@@ -1,18 +1,14 @@
 //! Finds constructors that a change of types would break: those whose declared fields would have other types.
 
 use relayc_ir::types::{Ty, Types};
-use relayc_ir::{CtorId, ExprId, ExprKind, Module, PatKind};
+use relayc_ir::{Ctor, CtorId, ExprId, ExprKind, Module, PatKind};
 
-/// The name of a constructor, among those that expressions mention, with a field of a type that `changed` changes.
-pub(crate) fn changed_ctor(
-    module: &mut Module,
-    exprs: &[ExprId],
-    mut changed: impl FnMut(&mut Types, Ty) -> Ty,
-) -> Option<Box<str>> {
+/// A constructor, among those that expressions mention, with a field of a type that `changed` changes.
+pub(crate) fn changed_ctor(module: &mut Module, exprs: &[ExprId], mut changed: impl FnMut(&mut Types, Ty) -> Ty) -> Option<Ctor> {
     for ctor in mentioned(module, exprs) {
         let of = module.ctors[ctor].clone();
         if of.inputs.iter().any(|&input| changed(&mut module.types, input) != input) {
-            return Some(of.name);
+            return Some(of);
         }
     }
     None

@@ -18,7 +18,7 @@ use super::canonicalise::bias;
 use super::effects::Pure;
 use super::rewrite::{rewrite, with_children};
 use super::step::{ArgKind, Param};
-use super::{Pass, PassCx, refused};
+use super::{Pass, PassCx, Stop, refused};
 use relayc_base::diag::Diagnostic;
 use relayc_ir::types::{Ty, dims_of};
 use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, Module};
@@ -60,7 +60,10 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
             transforms: FxHashMap::default(),
         };
         for expr in order {
-            let new = convert.visit(module, expr).map_err(|why| refused(&PASS, &why))?;
+            let new = convert.visit(module, expr).map_err(|why| {
+                let stop = Stop::from(why).at(module.exprs[expr].span);
+                refused(&PASS, stop)
+            })?;
             convert.done.insert(expr, new);
         }
         let new = convert.done[&body];

@@ -18,11 +18,11 @@ use super::dead_code::keep_globals;
 use super::effects::Pure;
 use super::inline::{MAX_COPIED, callee, callees_first, is_marked};
 use super::rewrite::substitute_in;
-use super::{Pass, PassCx, refused};
+use super::{Pass, PassCx, Stop, refused};
 use relayc_base::Idx;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::types::Ty;
-use relayc_ir::{ExprId, ExprKind, Func, FuncId, GlobalId, Module};
+use relayc_ir::{ExprId, ExprKind, Func, FuncId, Global, GlobalId, Module};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(crate) const PASS: Pass = Pass {
@@ -44,7 +44,8 @@ fn run(module: &mut Module, _: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let exprs = module.post_order(&module.roots());
     let mut inliner = Inliner { bindings: Bindings::of(module, &exprs), pure: Pure::of(module, &exprs), left: MAX_COPIED };
     let stays = |module: &Module, global: GlobalId| {
-        refused(&PASS, &format!("{} is marked as inline but not inlined", module.globals[global].name))
+        let Global { name, span, .. } = &module.globals[global];
+        refused(&PASS, Stop::from(format!("{name} is marked as inline but not inlined")).at(*span))
     };
     let mut any = false;
     for &global in &order {

@@ -87,6 +87,7 @@ pub use partition::{DataDependent, partition};
 pub use pipeline::{Observer, Settings, broken, run};
 pub use step::{Arg, ArgKind, Args, Param, Step, unknown_pass};
 
+use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_ir::{ExprId, GlobalId, Module};
 
@@ -264,15 +265,44 @@ impl Pass {
 
 /// The function of a name that a pass was given. Errors: E0743.
 pub(crate) fn function(module: &Module, pass: &Pass, name: &str) -> Result<GlobalId, Box<Diagnostic>> {
-    module.find_global(name).ok_or_else(|| refused(pass, &format!("there is no function `@{name}`")))
+    module.find_global(name).ok_or_else(|| refused(pass, format!("there is no function `@{name}`")))
 }
 
-/// Whether inference left the type of an expression open, at least in part.
-pub(crate) fn has_unknown_type(module: &Module, exprs: &[ExprId]) -> bool {
-    exprs.iter().any(|&expr| module.types.has_hole(module.ty(expr)))
+/// Checks that inference found the types of expressions. Errors: the first whose type it left open, at least in part.
+pub(crate) fn require_types(module: &Module, exprs: &[ExprId]) -> Result<(), Stop> {
+    let open = exprs.iter().find(|&&expr| module.types.has_hole(module.ty(expr)));
+    open.map_or(Ok(()), |&expr| Err(Stop::from("a type is not known").at(module.exprs[expr].span)))
+}
+
+/// Why a pass cannot rewrite a program, in words, and the place; [`Span::NONE`] if no place in the program is the reason.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    why: String,
+    span: Span,
+}
+
+impl Stop {
+    /// Adds the place, unless a place inside it is known.
+    pub(crate) fn at(self, span: Span) -> Stop {
+        Stop { span: if self.span.is_none() { span } else { self.span }, ..self }
+    }
+}
+
+impl From<String> for Stop {
+    fn from(why: String) -> Stop {
+        Stop { why, span: Span::NONE }
+    }
+}
+
+impl From<&str> for Stop {
+    fn from(why: &str) -> Stop {
+        why.to_owned().into()
+    }
 }
 
 /// The error for a program that a pass cannot rewrite.
-pub(crate) fn refused(pass: &Pass, why: &str) -> Box<Diagnostic> {
-    Diagnostic::new(codes::E0743, format!("the pass `{}` cannot rewrite this program: {why}", pass.name)).into()
+pub(crate) fn refused(pass: &Pass, stop: impl Into<Stop>) -> Box<Diagnostic> {
+    let Stop { why, span } = stop.into();
+    let refused = Diagnostic::new(codes::E0743, format!("the pass `{}` cannot rewrite this program: {why}", pass.name));
+    if span.is_none() { refused.into() } else { refused.at(span, "").into() }
 }

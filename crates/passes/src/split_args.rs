@@ -11,7 +11,7 @@
 use super::build::{args, tuple};
 use super::rewrite::rewrite;
 use super::step::{ArgKind, Param};
-use super::{Pass, PassCx, refused};
+use super::{Pass, PassCx, Stop, refused};
 use relayc_base::diag::Diagnostic;
 use relayc_ir::{ExprId, ExprKind, Module};
 use relayc_ops::declarations::{CONCATENATE, STOP_FUSION};
@@ -37,13 +37,16 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
         }
         let n_results = 1 + n_extra(module, expr, false);
         let Some(limit) = max.checked_sub(n_results).filter(|&limit| limit > 0) else {
-            beyond = Some(n_results);
+            beyond = Some((n_results, module.exprs[expr].span));
             return None;
         };
         split(module, cx, expr, fields, limit)
     });
     match beyond {
-        Some(n) => Err(refused(&PASS, &format!("a result takes {n} arguments, and `max={max}` leaves none for operands"))),
+        Some((n, span)) => {
+            let why = format!("a result takes {n} arguments, and `max={max}` leaves none for operands");
+            Err(refused(&PASS, Stop::from(why).at(span)))
+        }
         None => Ok(changed),
     }
 }

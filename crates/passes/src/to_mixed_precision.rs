@@ -18,7 +18,7 @@ use super::bindings::say_the_same;
 use super::build::{Budget, ExprKey, args, project, set_ty, tuple};
 use super::rewrite::{rewrite, with_children};
 use super::step::{ArgKind, Param};
-use super::{Pass, PassCx, refused};
+use super::{Pass, PassCx, Stop, refused};
 use relayc_base::Idx;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::types::{DType, Ty, TyData};
@@ -57,15 +57,15 @@ pub(crate) const PASS: Pass = Pass {
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let name = cx.args.word("dtype");
     let dtype = DType::parse(name).filter(|dtype| is_float(*dtype));
-    let dtype = dtype.ok_or_else(|| refused(&PASS, &format!("`{name}` is no float type")))?;
+    let dtype = dtype.ok_or_else(|| refused(&PASS, format!("`{name}` is no float type")))?;
     let order = module.post_order(&module.roots());
     let mut mixed = Mixed::of(module, cx, dtype, &order);
-    if let Some(name) = mixed.unlisted(module, &order).filter(|_| cx.args.bool("refuse_unlisted")) {
-        return Err(refused(&PASS, &format!("nothing is known of `{name}`")));
+    if cx.args.bool("refuse_unlisted") {
+        mixed.require_listed(module, &order).map_err(|stop| refused(&PASS, stop))?;
     }
     rewrite(module, |module, expr| mixed.visit(module, expr));
     mixed.results(module);
-    mixed.stopped.map_or(Ok(true), |why| Err(refused(&PASS, &why)))
+    mixed.stopped.map_or(Ok(true), |stop| Err(refused(&PASS, stop)))
 }
 
 fn is_float(dtype: DType) -> bool {
@@ -92,7 +92,7 @@ struct Mixed<'a> {
     free_results: FxHashSet<ExprId>,
     budget: Budget,
     /// Why a value could not be cast.
-    stopped: Option<String>,
+    stopped: Option<Stop>,
 }
 
 impl<'a> Mixed<'a> {
@@ -128,10 +128,12 @@ impl<'a> Mixed<'a> {
         Mixed { cx, dtype, before, value_of, declared, called, casts, now, was, free_results, budget, stopped }
     }
 
-    /// An operator of which no list says how it is treated.
-    fn unlisted(&self, module: &Module, order: &[ExprId]) -> Option<&'static str> {
-        let called = order.iter().filter_map(|&expr| self.cx.called(module, expr));
-        called.map(|def| def.name).find(|name| self.treatment(name).is_none())
+    /// Checks that a list says of every operator how it is treated. Errors: the first of which none does.
+    fn require_listed(&self, module: &Module, order: &[ExprId]) -> Result<(), Stop> {
+        let mut called = order.iter().filter_map(|&expr| Some((expr, self.cx.called(module, expr)?.name)));
+        let unlisted = called.find(|(_, name)| self.treatment(name).is_none());
+        unlisted
+            .map_or(Ok(()), |(expr, name)| Err(Stop::from(format!("nothing is known of `{name}`")).at(module.exprs[expr].span)))
     }
 
     fn treatment(&self, name: &str) -> Option<Precision> {
@@ -312,17 +314,17 @@ impl<'a> Mixed<'a> {
         !module.types.parts(ty, |_| false).into_iter().any(is_wide)
     }
 
-    /// Whether a value of a type may be taken apart.
-    fn affords(&mut self, module: &Module, ty: Ty) -> bool {
+    /// Whether a value may be taken apart as one of a type.
+    fn affords(&mut self, module: &Module, expr: ExprId, ty: Ty) -> bool {
         let spent = self.budget.spend(&module.types, ty);
         let affords = spent.is_ok();
-        self.stopped = self.stopped.take().or(spent.err());
+        self.stopped = self.stopped.take().or(spent.err().map(|why| Stop::from(why).at(module.exprs[expr].span)));
         affords
     }
 
     /// A value with all its floats cast.
     fn cast_all(&mut self, module: &mut Module, expr: ExprId, wanted: DType) -> ExprId {
-        if !self.affords(module, module.ty(expr)) {
+        if !self.affords(module, expr, module.ty(expr)) {
             return expr;
         }
         self.cast_by(module, expr, &mut |_| wanted)
@@ -330,7 +332,7 @@ impl<'a> Mixed<'a> {
 
     /// A value cast to the dtypes of a type of the same form.
     fn cast_to(&mut self, module: &mut Module, expr: ExprId, wanted: Ty) -> ExprId {
-        if module.ty(expr) == wanted || module.types.has_hole(wanted) || !self.affords(module, wanted) {
+        if module.ty(expr) == wanted || module.types.has_hole(wanted) || !self.affords(module, expr, wanted) {
             return expr;
         }
         let mut dtypes = Vec::new();

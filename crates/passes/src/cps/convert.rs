@@ -24,7 +24,7 @@ use super::super::names::Names;
 use super::super::rewrite::with_children;
 use super::super::step::{ArgKind, Param};
 use super::super::to_a_normal_form::without_sharing;
-use super::super::{Pass, PassCx, function, has_unknown_type, refused};
+use super::super::{Pass, PassCx, Stop, function, refused, require_types};
 use super::{TypeParams, fresh_type_params};
 use relayc_base::diag::Diagnostic;
 use relayc_base::{Idx, Span, index_type};
@@ -44,28 +44,28 @@ pub(crate) const PASS: Pass = Pass {
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let found = function(module, &PASS, cx.args.word("function"))?;
     // Before constructors become functions, which hide that their types are not known.
-    if has_unknown_type(module, &module.post_order(&module.roots())) {
-        return Err(refused(&PASS, "a type is not known"));
-    }
+    require_types(module, &module.post_order(&module.roots())).map_err(|stop| refused(&PASS, stop))?;
     expand_constructors(module);
     if !without_sharing(module) {
         return Err(refused(&PASS, "functions share an expression"));
     }
     let order = module.post_order(&module.roots());
     let is_group = |&expr: &ExprId| matches!(module.exprs[expr].kind, ExprKind::Fn(func) if module.funcs[func].is_primitive());
-    if order.iter().any(is_group) {
-        return Err(refused(&PASS, "it has fused groups"));
+    let stopped = |why: &str, expr: ExprId| refused(&PASS, Stop::from(why).at(module.exprs[expr].span));
+    if let Some(&group) = order.iter().find(|&expr| is_group(expr)) {
+        return Err(stopped("it has fused groups", group));
     }
     let is_func = |&expr: &ExprId| matches!(module.types.data(module.ty(expr)), TyData::Fn { .. });
     let takes_func = |&expr: &ExprId| module.called_op(expr).is_some() && args(module, expr).iter().any(is_func);
-    if order.iter().any(takes_func) {
-        return Err(refused(&PASS, "an operator takes a function"));
+    if let Some(&call) = order.iter().find(|&expr| takes_func(expr)) {
+        return Err(stopped("an operator takes a function", call));
     }
     let (names, mut type_params) = (Names::of_globals(module), fresh_type_params(module));
     let answer = type_params.fresh(module, "answer");
     let mut tys = FxHashMap::default();
-    if let Some(name) = changed_ctor(module, &order, |types, ty| cps_ty(types, &mut tys, ty, answer)) {
-        return Err(refused(&PASS, &format!("the fields of the constructor `{name}` have no place for continuations")));
+    if let Some(ctor) = changed_ctor(module, &order, |types, ty| cps_ty(types, &mut tys, ty, answer)) {
+        let why = format!("the fields of the constructor `{}` have no place for continuations", ctor.name);
+        return Err(refused(&PASS, Stop::from(why).at(ctor.span)));
     }
     let mut twins = Twins { names, type_params, of: FxHashMap::default(), pending: vec![] };
     let was = module.funcs[module.globals[found].func].clone();

@@ -13,12 +13,12 @@ use super::super::callers::keep_callers;
 use super::super::let_list::mention;
 use super::super::names::Names;
 use super::super::step::{ArgKind, Param};
-use super::super::{Pass, PassCx, function, refused};
+use super::super::{Pass, PassCx, Stop, function, refused};
 use super::fresh_type_params;
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::types::{Ty, TyData};
-use relayc_ir::{ExprId, ExprKind, Func, FuncId, Module, Operand, VarId};
+use relayc_ir::{ExprId, ExprKind, Func, FuncId, Global, Module, Operand, VarId};
 
 pub(crate) const PASS: Pass = Pass {
     name: "un-cps",
@@ -32,17 +32,17 @@ pub(crate) const PASS: Pass = Pass {
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let name = cx.args.word("function");
     let found = function(module, &PASS, name)?;
-    let func = module.globals[found].func;
+    let Global { func, span, .. } = module.globals[found];
+    let stopped = |why: String| refused(&PASS, Stop::from(why).at(span));
     let continuation = continuation(module, func);
-    let (ret, answer) =
-        continuation.ok_or_else(|| refused(&PASS, &format!("`@{name}` has no continuation as its last parameter")))?;
+    let (ret, answer) = continuation.ok_or_else(|| stopped(format!("`@{name}` has no continuation as its last parameter")))?;
     // A function among them hands its result on for an answer of the same type, which is no longer a parameter.
     let params = module.funcs[func].params.clone();
     let (_, params) = params.split_last().expect("the continuation is one");
     let tys = params.iter().filter_map(|&param| module.vars[param].checked_ty.or(module.vars[param].ty));
     for ty in tys.chain([ret]).collect::<Vec<_>>() {
         if module.types.rewrite(ty, |_, part| (part == answer).then_some(Ty::ERROR)) != ty {
-            return Err(refused(&PASS, &format!("`@{name}` takes or returns functions in continuation-passing style")));
+            return Err(stopped(format!("`@{name}` takes or returns functions in continuation-passing style")));
         }
     }
     let was = module.funcs[func].clone();

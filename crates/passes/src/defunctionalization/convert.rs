@@ -4,8 +4,7 @@ use super::super::build::{ExprKey, args};
 use super::super::copy::{Copy, renamed_pattern};
 use super::super::let_list::{LetList, mention};
 use super::super::rewrite::with_children;
-use super::super::{lambda_lift, type_params};
-use super::Stop;
+use super::super::{Stop, lambda_lift, type_params};
 use super::encode::Encodings;
 use relayc_base::Span;
 use relayc_ir::types::{Ty, TyData};
@@ -14,6 +13,9 @@ use rustc_hash::FxHashMap;
 
 /// How many copies of functions a program may get: one that calls itself with larger types needs more.
 const MAX_COPIES: usize = 1 << 10;
+
+/// Why a function cannot become data.
+const UNKNOWN: &str = "a function that is a value has no known type";
 
 /// What type parameters are.
 type Subst = FxHashMap<Ty, Ty>;
@@ -65,12 +67,12 @@ impl Program {
             }
         }
         for expr in order {
-            let new = self.expr(module, &mut body, expr)?;
+            let new = self.expr(module, &mut body, expr).map_err(|stop| stop.at(module.exprs[expr].span))?;
             body.done.insert(expr, new);
         }
         let params = func.params.iter().map(|&param| self.var(module, &mut body, param)).collect();
         let ret = func.ret.map(|ret| self.ty(module, subst, ret));
-        let new = self.value(module, &mut body, func.body, ret)?;
+        let new = self.value(module, &mut body, func.body, ret).map_err(|stop| stop.at(module.exprs[func.body].span))?;
         Ok(module.funcs.push(Func { type_params: vec![], params, ret, body: new, ..func }))
     }
 
@@ -229,7 +231,7 @@ impl Program {
             return Ok(known);
         }
         if self.copies.len() >= MAX_COPIES {
-            return Err(format!("`@{}` is called with too many types", module.globals[global].name));
+            return Err(format!("`@{}` is called with too many types", module.globals[global].name).into());
         }
         let of = module.globals[global].clone();
         let name = self.encodings.copy_name(&of.name);
@@ -250,11 +252,10 @@ impl Program {
             |module: &Module, ty: Ty| matches!(module.types.data(ty), TyData::Fn { type_params, .. } if type_params.is_empty());
         let ty = wanted.filter(|&ty| is_plain(module, ty)).unwrap_or(own);
         if !is_plain(module, ty) {
-            return Err("a function with type parameters is a value".to_owned());
+            return Err("a function with type parameters is a value".into());
         }
         let encoded = self.encodings.ty(module, ty);
         let span = module.exprs[expr].span;
-        let unknown = || "a function that is a value has no known type".to_owned();
         let callee = match kind {
             ExprKind::Fn(_) => return self.closure(module, body, expr, encoded),
             ExprKind::Global(global) => {
@@ -267,7 +268,7 @@ impl Program {
             }
             kind => module.expr(span, kind),
         };
-        let ctor = self.encodings.ctor(module, encoded, vec![]).ok_or_else(unknown)?;
+        let ctor = self.encodings.ctor(module, encoded, vec![]).ok_or(UNKNOWN)?;
         self.encodings.clause(module, encoded, ctor, &[], callee);
         let ctor = module.expr(span, ExprKind::Ctor(ctor));
         Ok(applied(module, span, ctor, &[]))
@@ -281,10 +282,9 @@ impl Program {
         let (captured, mentions_itself) = lambda_lift::free_vars(module, &order, name);
         let inputs: Vec<Ty> = captured.iter().filter_map(|&var| module.vars[var].ty).collect();
         if inputs.len() != captured.len() {
-            return Err("what a function captures has no known type".to_owned());
+            return Err("what a function captures has no known type".into());
         }
-        let unknown = || "a function that is a value has no known type".to_owned();
-        let ctor = self.encodings.ctor(module, encoded, inputs).ok_or_else(unknown)?;
+        let ctor = self.encodings.ctor(module, encoded, inputs).ok_or(UNKNOWN)?;
         let build = |module: &mut Module, vars: &[VarId]| {
             let fields: Vec<ExprId> = vars.iter().map(|&var| mention(module, span, var)).collect();
             let ctor = module.expr(span, ExprKind::Ctor(ctor));

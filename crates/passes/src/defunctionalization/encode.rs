@@ -1,8 +1,8 @@
 //! The data types that stand for functions, and their `apply` functions.
 
+use super::super::Stop;
 use super::super::build::typed;
 use super::super::names::Names;
-use super::Stop;
 use relayc_base::Span;
 use relayc_ir::types::{Ty, TyData};
 use relayc_ir::{
@@ -130,7 +130,7 @@ impl Encodings {
     pub(super) fn finish(self, module: &mut Module) -> Result<(), Stop> {
         // That a match has a clause for each case costs the square of their number to check.
         if self.all.iter().any(|encoding| encoding.clauses.len() > MAX_CLOSURES) {
-            return Err(format!("more than {MAX_CLOSURES} functions of one type are values"));
+            return Err(format!("more than {MAX_CLOSURES} functions of one type are values").into());
         }
         for Encoding { apply, params, clauses, ty, .. } in self.all {
             let scrutinee = typed(module, Span::NONE, ExprKind::Var(params[0]), ty);

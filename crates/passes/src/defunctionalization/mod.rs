@@ -20,11 +20,11 @@ mod encode;
 
 use super::step::{ArgKind, Param};
 use super::to_a_normal_form::without_sharing;
-use super::{Pass, PassCx, function, refused};
+use super::{Pass, PassCx, Stop, function, refused};
 use convert::Program;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::types::{Ty, TyData, Types};
-use relayc_ir::{FuncId, Module};
+use relayc_ir::{Ctor, FuncId, Global, Module};
 
 pub(crate) const PASS: Pass = Pass {
     name: "defunctionalization",
@@ -34,19 +34,16 @@ pub(crate) const PASS: Pass = Pass {
     ..Pass::BASE
 };
 
-/// What stops the pass, in words.
-type Stop = String;
-
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let found = function(module, &PASS, cx.args.word("function"))?;
-    let func = module.globals[found].func;
-    check(module, func).map_err(|why| refused(&PASS, &why))?;
+    let Global { func, span, .. } = module.globals[found];
+    check(module, func).map_err(|stop| refused(&PASS, stop.at(span)))?;
     if !without_sharing(module) {
         return Err(refused(&PASS, "functions share an expression"));
     }
     let mut program = Program::new(module);
-    let new = program.converted(module, func).map_err(|why| refused(&PASS, &why))?;
-    program.finish(module).map_err(|why| refused(&PASS, &why))?;
+    let new = program.converted(module, func).map_err(|stop| refused(&PASS, stop))?;
+    program.finish(module).map_err(|stop| refused(&PASS, stop))?;
     module.globals[found].func = new;
     Ok(true)
 }
@@ -54,16 +51,15 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
 fn check(module: &Module, func: FuncId) -> Result<(), Stop> {
     let func = &module.funcs[func];
     if !func.type_params.is_empty() {
-        return Err("the function has type parameters".to_owned());
+        return Err("the function has type parameters".into());
     }
     let params = func.params.iter().filter_map(|&param| module.vars[param].checked_ty.or(module.vars[param].ty));
     if params.chain(func.ret).any(|ty| has_function(&module.types, ty)) {
-        return Err("a parameter or the result of the function holds a function".to_owned());
+        return Err("a parameter or the result of the function holds a function".into());
     }
-    if module.ctors.iter().flat_map(|ctor| &ctor.inputs).any(|&ty| has_function(&module.types, ty)) {
-        return Err("a data type holds functions".to_owned());
-    }
-    Ok(())
+    let holds_function = |ctor: &&Ctor| ctor.inputs.iter().any(|&ty| has_function(&module.types, ty));
+    let holder = module.ctors.iter().find(holds_function);
+    holder.map_or(Ok(()), |ctor| Err(Stop::from("a data type holds functions").at(ctor.span)))
 }
 
 fn has_function(types: &Types, ty: Ty) -> bool {

@@ -1,7 +1,7 @@
 //! The parts of a function that marks enclose: TVM's `AnnotatedRegionSet` (`src/relay/analysis/annotated_region_set.cc`).
 
-use super::super::PassCx;
 use super::super::build::args;
+use super::super::{PassCx, Stop};
 use super::{begin, end};
 use relayc_base::{Idx, index_type};
 use relayc_ir::{ExprId, ExprKind, Module};
@@ -38,9 +38,9 @@ enum Step {
 }
 
 impl Parts {
-    /// Finds the parts below an expression. Errors, in words: a mark without its partner, or operands of one expression of which some are
+    /// Finds the parts below an expression. Errors: a mark without its partner, or operands of one expression of which some are
     /// marked and some are not.
-    pub(super) fn of(module: &Module, cx: &PassCx, body: ExprId) -> Result<Parts, String> {
+    pub(super) fn of(module: &Module, cx: &PassCx, body: ExprId) -> Result<Parts, Stop> {
         let mut parts = Parts::default();
         let mut seen = vec![false; module.exprs.len()];
         let mut steps = vec![Step::Enter(body)];
@@ -62,13 +62,13 @@ impl Parts {
                     }
                     steps.extend(children.iter().rev().map(|&child| Step::Enter(child)));
                 }
-                Step::Leave(expr) => parts.leave(module, cx, expr)?,
+                Step::Leave(expr) => parts.leave(module, cx, expr).map_err(|stop| stop.at(module.exprs[expr].span))?,
             }
         }
         Ok(parts)
     }
 
-    fn leave(&mut self, module: &Module, cx: &PassCx, expr: ExprId) -> Result<(), String> {
+    fn leave(&mut self, module: &Module, cx: &PassCx, expr: ExprId) -> Result<(), Stop> {
         if let Some((_, compiler)) = begin(module, cx, expr) {
             let id = PartId::from_usize(self.all.len());
             self.all.push(Part { compiler, inputs: vec![expr], outputs: vec![] });
@@ -79,7 +79,7 @@ impl Parts {
         if let Some((operand, compiler)) = end(module, cx, expr) {
             let part = self.find(operand).ok_or("a `compiler_end` is not behind a `compiler_begin`")?;
             if self.all[part.index()].compiler != compiler {
-                return Err("a `compiler_end` names another compiler than the `compiler_begin` before it".to_owned());
+                return Err("a `compiler_end` names another compiler than the `compiler_begin` before it".into());
             }
             self.of.insert(expr, part);
             self.all[part.index()].outputs.push(expr);
@@ -93,11 +93,13 @@ impl Parts {
     }
 
     /// Adds an expression to the part of its operands, which become one.
-    fn join(&mut self, module: &Module, cx: &PassCx, expr: ExprId, operands: &[ExprId]) -> Result<(), String> {
+    fn join(&mut self, module: &Module, cx: &PassCx, expr: ExprId, operands: &[ExprId]) -> Result<(), Stop> {
         let open: Vec<ExprId> = operands.iter().copied().filter(|&operand| end(module, cx, operand).is_none()).collect();
         let Some(part) = open.iter().find_map(|&operand| self.find(operand)) else { return Ok(()) };
         for operand in open {
-            let other = self.find(operand).ok_or("an expression has operands inside and outside of a part")?;
+            let other = self.find(operand).ok_or_else(|| {
+                Stop::from("an expression has operands inside and outside of a part").at(module.exprs[expr].span)
+            })?;
             self.merge(module, other, part);
         }
         match self.find(expr) {

@@ -11,11 +11,11 @@
 use super::super::build::args;
 use super::super::regions::{RegionId, Regions};
 use super::super::rewrite::rewrite;
-use super::super::{Pass, PassCx, refused};
+use super::super::{Pass, PassCx, Stop, refused};
 use super::annotated::{PartId, Parts};
 use super::{begin, end};
-use relayc_base::Idx;
 use relayc_base::diag::Diagnostic;
+use relayc_base::{Idx, Span};
 use relayc_ir::{ExprId, FuncId, Module};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -27,15 +27,15 @@ pub(crate) const PASS: Pass = Pass {
 };
 
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
-    let funcs: Vec<FuncId> = module.globals.iter().map(|global| global.func).collect();
+    let funcs: Vec<(FuncId, Span)> = module.globals.iter().map(|global| (global.func, global.span)).collect();
     let regions = Regions::with_lets(module, &module.post_order(&module.roots()));
     let mut inner: FxHashSet<ExprId> = FxHashSet::default();
-    for func in funcs {
+    for (func, span) in funcs {
         if module.funcs[func].is_for_a_compiler() {
             continue;
         }
         let body = module.funcs[func].body;
-        let parts = Parts::of(module, cx, body).map_err(|why| refused(&PASS, &why))?;
+        let parts = Parts::of(module, cx, body).map_err(|stop| refused(&PASS, stop))?;
         let mut merge = Merge {
             module,
             cx,
@@ -46,7 +46,8 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
             holders: FxHashMap::default(),
             left: MAX_STEPS,
         };
-        merge.run(body).ok_or_else(|| refused(&PASS, "too many of its parts depend on each other by way of others"))?;
+        let stopped = || refused(&PASS, Stop::from("too many of its parts depend on each other by way of others").at(span));
+        merge.run(body).ok_or_else(stopped)?;
         let parts = merge.parts;
         inner.extend(module.post_order(&[body]).into_iter().filter(|&expr| {
             let between = begin(module, cx, expr).filter(|(operand, _)| end(module, cx, *operand).is_some());

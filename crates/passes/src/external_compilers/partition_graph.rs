@@ -14,12 +14,12 @@ use super::super::build::{ExprKey, args, project, tuple, typed};
 use super::super::names::Names;
 use super::super::rewrite::{rewrite, with_children};
 use super::super::step::{ArgKind, Param};
-use super::super::{Pass, PassCx, refused};
+use super::super::{Pass, PassCx, Stop, refused};
 use super::annotated::{PartId, Parts};
 use super::{DEFAULT, begin, end, marked};
 use relayc_base::diag::Diagnostic;
 use relayc_base::{Idx, Span};
-use relayc_ir::{AttrValue, COMPILER, ExprId, ExprKind, Func, FuncId, Global, Module, Operand, PRIMITIVE, Seen, VarId};
+use relayc_ir::{AttrValue, COMPILER, ExprId, ExprKind, Func, Global, Module, Operand, PRIMITIVE, Seen, VarId};
 use relayc_ops::declarations::COMPILER_END;
 use rustc_hash::FxHashMap;
 
@@ -47,18 +47,19 @@ pub(crate) const PASS: Pass = Pass {
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     flatten_tuples(module, cx);
     remove_defaults(module, cx);
-    let funcs: Vec<(String, FuncId)> = module.globals.iter().map(|global| (global.name.to_string(), global.func)).collect();
+    let funcs: Vec<Global> = module.globals.iter().cloned().collect();
     let mut names = Names::of_globals(module);
-    for (name, func) in funcs {
+    for Global { name, func, span } in funcs {
         if module.funcs[func].is_for_a_compiler() {
             continue;
         }
         let body = module.funcs[func].body;
-        let parts = Parts::of(module, cx, body).map_err(|why| refused(&PASS, &why))?;
+        let parts = Parts::of(module, cx, body).map_err(|stop| refused(&PASS, stop))?;
         let (done, made) = Default::default();
-        let mut partition = Partition { cx, parts, name, names: &mut names, done, made };
+        let mut partition = Partition { cx, parts, name: name.to_string(), names: &mut names, done, made };
         let new = partition.rewritten(module, body);
-        module.funcs[func].body = new.ok_or_else(|| refused(&PASS, "a part needs a value that itself computes"))?;
+        let stopped = || refused(&PASS, Stop::from("a part needs a value that itself computes").at(span));
+        module.funcs[func].body = new.ok_or_else(stopped)?;
     }
     Ok(true)
 }

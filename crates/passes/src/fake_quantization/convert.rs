@@ -1,7 +1,7 @@
 //! Finds regions of dequantized tensors, and rewrites them by the rules of their operators.
 
-use super::super::PassCx;
 use super::super::build::{args, dtype, tuple};
+use super::super::{PassCx, Stop};
 use super::affine::{AffineType, Builder, TensorAffineType, dtype_value};
 use super::region::{Call, Region, Value};
 use super::rules;
@@ -42,7 +42,7 @@ impl<'a> Rules<'a> {
 
 /// The region behind a quantization on integers. `None` for another expression, and where nothing is dequantized by dataflow alone.
 /// Errors: why the region cannot be converted.
-pub(super) fn quantized(module: &mut Module, rules: &Rules, expr: ExprId) -> Result<Option<ExprId>, String> {
+pub(super) fn quantized(module: &mut Module, rules: &Rules, expr: ExprId) -> Result<Option<ExprId>, Stop> {
     let operands = args(module, expr);
     let (true, Some(dtype), &[last, ..]) = (rules.cx.calls(module, expr, &QUANTIZE), dtype(module, expr), &operands[..]) else {
         return Ok(None);
@@ -50,7 +50,7 @@ pub(super) fn quantized(module: &mut Module, rules: &Rules, expr: ExprId) -> Res
     let Some(order) = dataflow(module, rules, &[last], parts)? else { return Ok(None) };
     let mut region = region(module, rules, Some(affine_type(module, expr, dtype)), Some(last));
     for &expr in &order {
-        rewrite(&mut region, rules, expr)?;
+        rewritten(&mut region, rules, expr)?;
     }
     let (wanted, of) = (region.wanted()?, region.tensor(&region.values[&last])?);
     region.build.span = region.build.module.exprs[expr].span;
@@ -62,21 +62,23 @@ pub(super) fn quantized(module: &mut Module, rules: &Rules, expr: ExprId) -> Res
 }
 
 /// A dequantization of an operator on integers, in the place of the operator on dequantized tensors. As [`quantized`] otherwise.
-pub(super) fn alone(module: &mut Module, rules: &Rules, expr: ExprId) -> Result<Option<ExprId>, String> {
+pub(super) fn alone(module: &mut Module, rules: &Rules, expr: ExprId) -> Result<Option<ExprId>, Stop> {
     let Some(def) = rules.cx.called(module, expr).filter(|def| is_converted_alone(def.name)) else { return Ok(None) };
     let (Some(_), Some(float)) = (rules.find(def.name), dtype(module, expr)) else { return Ok(None) };
     let Some(order) = dataflow(module, rules, &args(module, expr), fields)? else { return Ok(None) };
     let others = order.iter().filter(|&&expr| !rules.cx.calls(module, expr, &DEQUANTIZE));
     if let Some(other) = others.filter_map(|&expr| rules.cx.called(module, expr)).next() {
-        return Err(format!("an operand of `{}` is the result of `{}`, not of `{}`", def.name, other.name, DEQUANTIZE.name));
+        return Err(
+            format!("an operand of `{}` is the result of `{}`, not of `{}`", def.name, other.name, DEQUANTIZE.name).into()
+        );
     }
     let mut region = region(module, rules, None, None);
     for &expr in order.iter().chain([&expr]) {
-        rewrite(&mut region, rules, expr)?;
+        rewritten(&mut region, rules, expr)?;
     }
     let of = region.tensor(&region.values[&expr])?;
     let set = [("out_dtype", dtype_value(float)), ("axis", AttrValue::int(of.ty.axis))];
-    region.build.with(&DEQUANTIZE, &[of.expr, of.ty.scale, of.ty.zero_point], &set).map(Some)
+    region.build.with(&DEQUANTIZE, &[of.expr, of.ty.scale, of.ty.zero_point], &set).map(Some).map_err(Stop::from)
 }
 
 /// The operands of an expression, as far as a region goes.
@@ -126,6 +128,11 @@ fn affine_type(module: &Module, expr: ExprId, dtype: DType) -> TensorAffineType 
 fn region<'a>(module: &'a mut Module, rules: &Rules<'a>, wanted: Option<TensorAffineType>, last: Option<ExprId>) -> Region<'a> {
     let build = Builder { module, cx: rules.cx, span: Span::NONE };
     Region { build, wanted, last, values: Default::default() }
+}
+
+/// As [`rewrite`], with the place of an error.
+fn rewritten(region: &mut Region, rules: &Rules, expr: ExprId) -> Result<(), Stop> {
+    rewrite(region, rules, expr).map_err(|why| Stop::from(why).at(region.build.module.exprs[expr].span))
 }
 
 /// Rewrites an expression of a region whose operands have been rewritten.

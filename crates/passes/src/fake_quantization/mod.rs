@@ -25,7 +25,8 @@ mod rules;
 
 use super::rewrite::rewrite;
 use super::step::{ArgKind, Param};
-use super::{Pass, PassCx, refused};
+use super::{Pass, PassCx, Stop, refused};
+use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::Module;
 
@@ -56,18 +57,18 @@ pub(crate) const PASS: Pass = Pass {
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let rules = convert::Rules::of(cx);
     let mut failed = None;
-    let mut said = |converted: Result<_, String>| {
-        converted.unwrap_or_else(|why| {
-            failed.get_or_insert(why);
+    let mut said = |span: Span, converted: Result<_, Stop>| {
+        converted.unwrap_or_else(|stop| {
+            failed.get_or_insert(stop.at(span));
             None
         })
     };
-    let mut any = rewrite(module, |module, expr| said(convert::quantized(module, &rules, expr)));
+    let mut any = rewrite(module, |module, expr| said(module.exprs[expr].span, convert::quantized(module, &rules, expr)));
     if cx.args.bool("use_qat") {
-        any |= rewrite(module, |module, expr| said(convert::alone(module, &rules, expr)));
+        any |= rewrite(module, |module, expr| said(module.exprs[expr].span, convert::alone(module, &rules, expr)));
     }
     match failed.filter(|_| cx.args.bool("hard_fail")) {
-        Some(why) => Err(refused(&PASS, &why)),
+        Some(stop) => Err(refused(&PASS, stop)),
         None => Ok(any),
     }
 }

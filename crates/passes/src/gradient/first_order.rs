@@ -12,8 +12,9 @@
 use super::super::build::{Budget, args};
 use super::super::defuse_ops;
 use super::super::let_list::{LetList, mention};
-use super::super::{Pass, PassCx};
-use super::{Stop, WITH_ONES, WITH_ZEROS, field, filled_like, of_operands, op, pair, result_ty, stopped};
+use super::super::{Pass, PassCx, Stop, refused};
+use super::{WITH_ONES, WITH_ZEROS, field, filled_like, of_operands, op, pair, result_ty};
+use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::{ExprId, ExprKind, FuncId, Module, VarId};
 use relayc_ops::call::{call, tuple};
@@ -30,10 +31,10 @@ pub(crate) const PASS: Pass = Pass {
 
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     defuse_ops::defuse(module);
-    let funcs: Vec<FuncId> = module.globals.iter().map(|global| global.func).collect();
+    let funcs: Vec<(FuncId, Span)> = module.globals.iter().map(|global| (global.func, global.span)).collect();
     let mut budget = Budget::default();
-    for &func in &funcs {
-        differentiate(module, cx, func, &mut budget).map_err(|why| stopped(&PASS, &why))?;
+    for &(func, span) in &funcs {
+        differentiate(module, cx, func, &mut budget).map_err(|stop| refused(&PASS, stop.at(span)))?;
     }
     Ok(!funcs.is_empty())
 }
@@ -53,7 +54,7 @@ struct Step {
 
 fn differentiate(module: &mut Module, cx: &PassCx, func: FuncId, budget: &mut Budget) -> Result<(), Stop> {
     if !module.funcs[func].type_params.is_empty() {
-        return Err("a function has type parameters".to_owned());
+        return Err("a function has type parameters".into());
     }
     let (params, body) = (module.funcs[func].params.clone(), module.funcs[func].body);
     let (duals, steps, list, of) = Default::default();
@@ -64,14 +65,15 @@ fn differentiate(module: &mut Module, cx: &PassCx, func: FuncId, budget: &mut Bu
         of_params.insert(param, forward.bind(module, value)?);
     }
     for expr in module.post_order(&[body]) {
-        forward.visit(module, cx, expr, &of_params)?;
+        forward.visit(module, cx, expr, &of_params).map_err(|stop| stop.at(module.exprs[expr].span))?;
     }
     let Forward { budget, mut duals, list, steps, of } = forward;
     let result = of[&body];
     duals[result].reverse = filled_like(module, duals[result].forward, WITH_ONES)?;
     let mut back = LetList::default();
     for step in steps.iter().rev() {
-        step_back(module, cx, step, &mut duals, &mut back, budget)?;
+        let done = step_back(module, cx, step, &mut duals, &mut back, budget);
+        done.map_err(|stop| stop.at(module.exprs[step.expr].span))?;
     }
     let grads: Vec<ExprId> = params.iter().map(|param| duals[of_params[param]].reverse).collect();
     let span = module.exprs[body].span;
@@ -116,7 +118,7 @@ impl Forward<'_> {
             ExprKind::Tuple(_) => args(module, expr),
             ExprKind::Proj { tuple, .. } => vec![tuple],
             ExprKind::Call { .. } if module.called_op(expr).is_some() => args(module, expr),
-            _ => return Err("a function is more than dataflow: operators, tuples and constants".to_owned()),
+            _ => return Err("a function is more than dataflow: operators, tuples and constants".into()),
         };
         let operands: Vec<usize> = operands.iter().map(|operand| self.of[operand]).collect();
         let values: Vec<ExprId> = operands.iter().map(|&operand| self.duals[operand].forward).collect();

@@ -28,8 +28,8 @@ use super::super::names::Names;
 use super::super::rewrite::with_children;
 use super::super::step::{ArgKind, Param};
 use super::super::to_a_normal_form::without_sharing;
-use super::super::{Pass, PassCx, function, has_unknown_type, refused};
-use super::{Stop, field, of_operands, op, pair, ref_new, ref_read, ref_write, result_ty, stopped};
+use super::super::{Pass, PassCx, Stop, function, refused, require_types};
+use super::{field, of_operands, op, pair, ref_new, ref_read, ref_write, result_ty};
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::types::{Ty, TyData, Types};
@@ -51,9 +51,7 @@ pub(crate) const PASS: Pass = Pass {
 fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let found = function(module, &PASS, cx.args.word("function"))?;
     // Before constructors become functions, which hide that their types are not known.
-    if has_unknown_type(module, &module.post_order(&module.roots())) {
-        return Err(refused(&PASS, "a type is not known"));
-    }
+    require_types(module, &module.post_order(&module.roots())).map_err(|stop| refused(&PASS, stop))?;
     expand_constructors(module);
     if !without_sharing(module) {
         return Err(refused(&PASS, "functions share an expression"));
@@ -61,9 +59,9 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     let (names, budget) = (Names::of_globals(module), Budget::default());
     let (tys, vars, globals) = Default::default();
     let mut reverse = Reverse { cx, names, tys, budget, vars, globals, pending: vec![] };
-    let func = module.globals[found].func;
+    let Global { func, span, .. } = module.globals[found];
     let was = module.funcs[func].clone();
-    reverse.entry(module, func).map_err(|why| stopped(&PASS, &why))?;
+    reverse.entry(module, func).map_err(|stop| refused(&PASS, stop.at(span)))?;
     keep_callers(module, found, &was, &mut reverse.names);
     Ok(true)
 }
@@ -112,14 +110,14 @@ impl Reverse<'_> {
     fn entry(&mut self, module: &mut Module, func: FuncId) -> Result<(), Stop> {
         let Func { params, body, type_params, span, .. } = module.funcs[func].clone();
         if !type_params.is_empty() {
-            return Err("the function has type parameters".to_owned());
+            return Err("the function has type parameters".into());
         }
         let is_tensor = |&&param: &&VarId| {
             let var = &module.vars[param];
             var.checked_ty.or(var.ty).is_some_and(|ty| module.types.as_tensor(ty).is_some())
         };
         if params.iter().filter(is_tensor).count() != params.len() {
-            return Err("a parameter of the function is no tensor".to_owned());
+            return Err("a parameter of the function is no tensor".into());
         }
         let result = module.ty(body);
         self.budget.spend(&module.types, result)?;
@@ -193,7 +191,7 @@ impl Reverse<'_> {
             out = list.push(module, first);
         }
         if module.types.as_tensor(ty).is_none() {
-            return Err("the result of the function is neither a tensor nor a tuple of tensors".to_owned());
+            return Err("the result of the function is neither a tensor nor a tuple of tensors".into());
         }
         let (cell, value) = (field(module, out, 1), field(module, out, 0));
         let ones = op(module, module.exprs[out].span, &ONES_LIKE, &[value]);
@@ -219,8 +217,9 @@ impl Reverse<'_> {
         let params: Vec<VarId> = func.params.iter().map(|&param| self.var(module, param)).chain([bp]).collect();
         let order = module.post_order(&[func.body]);
         let tys = &mut self.tys;
-        if let Some(name) = changed_ctor(module, &order, |types, ty| reverse_ty(types, tys, ty)) {
-            return Err(format!("the fields of the constructor `{name}` have no place for gradients"));
+        if let Some(ctor) = changed_ctor(module, &order, |types, ty| reverse_ty(types, tys, ty)) {
+            let why = format!("the fields of the constructor `{}` have no place for gradients", ctor.name);
+            return Err(Stop::from(why).at(ctor.span));
         }
         spread(module, &order, &mut contexts);
         let (checkpoints, inside) = self.checkpoints(module, &order);
@@ -230,10 +229,10 @@ impl Reverse<'_> {
                 continue;
             }
             let new = match checkpoints.contains(&expr) {
-                true => self.checkpoint(module, expr, contexts[&expr])?,
-                false => self.expr(module, expr, &contexts, &done)?,
+                true => self.checkpoint(module, expr, contexts[&expr]),
+                false => self.expr(module, expr, &contexts, &done),
             };
-            done.insert(expr, new);
+            done.insert(expr, new.map_err(|stop| stop.at(module.exprs[expr].span))?);
         }
         let ret = func.ret.map(|ty| reverse_ty(&mut module.types, &mut self.tys, ty));
         Ok(module.funcs.push(Func { params, ret, body: done[&func.body], ..func.clone() }))
@@ -511,7 +510,7 @@ impl Reverse<'_> {
         let contexts: FxHashMap<ExprId, VarId> = order.iter().map(|&part| (part, own_bp)).collect();
         let mut done: FxHashMap<ExprId, ExprId> = FxHashMap::default();
         for part in order {
-            let new = self.expr(module, part, &contexts, &done)?;
+            let new = self.expr(module, part, &contexts, &done).map_err(|stop| stop.at(module.exprs[part].span))?;
             done.insert(part, new);
         }
         let again = back.push(module, done[&operand]);

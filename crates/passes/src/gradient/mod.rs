@@ -9,21 +9,13 @@ pub(super) mod higher_order;
 
 use super::build::typed;
 use super::let_list::LetList;
-use super::{Pass, PassCx, refused};
+use super::{PassCx, Stop};
 use relayc_base::Span;
-use relayc_base::diag::Diagnostic;
 use relayc_ir::types::{Dim, Ty, TyData};
 use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, Module, OpId};
 use relayc_ops::call::{call, project, tuple};
 use relayc_ops::declarations::{ONES, ONES_LIKE, ZEROS, ZEROS_LIKE};
 use relayc_ops::{GradCx, OpDef};
-
-/// What stops a pass, in words.
-type Stop = String;
-
-fn stopped(pass: &Pass, why: &Stop) -> Box<Diagnostic> {
-    refused(pass, why)
-}
 
 /// The gradients of the operands of a call. The calls that compute them are bound in `list`.
 fn of_operands(
@@ -35,7 +27,7 @@ fn of_operands(
     list: &mut LetList,
 ) -> Result<Vec<ExprId>, Stop> {
     let def = cx.ops.def(op);
-    let Some(rule) = cx.ops.gradient(op) else { return Err(format!("`{}` has no gradient", def.name)) };
+    let Some(rule) = cx.ops.gradient(op) else { return Err(format!("`{}` has no gradient", def.name).into()) };
     let span = module.exprs[out].span;
     if is_empty(module, out) || args.iter().all(|&arg| is_empty(module, arg)) {
         let zeros: Result<Vec<ExprId>, Stop> = args.iter().map(|&arg| filled_like(module, arg, WITH_ZEROS)).collect();
@@ -48,7 +40,7 @@ fn of_operands(
     };
     let grads = rule(&mut GradCx { module, span, args, attrs, schema: def.attrs, out, grad, bind });
     let grads = grads.filter(|grads| is_typed && grads.len() == args.len());
-    let why = || format!("`{}` has no gradient for these attributes and types", def.name);
+    let why = || Stop::from(format!("`{}` has no gradient for these attributes and types", def.name));
     let mut of_type = |(&arg, grad): (&ExprId, ExprId)| with_type_of(module, cx, arg, grad, list).ok_or_else(why);
     args.iter().zip(grads.ok_or_else(why)?).map(&mut of_type).collect()
 }
