@@ -6,12 +6,12 @@ use crate::engine::build::{self, BuildOutputs, Request};
 use crate::engine::compile::{Isa, Machine, Settings};
 use crate::engine::fault_injection::Fault;
 use clap::ValueEnum;
+use relayc_base::Sources;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::thousands;
-use relayc_driver::export;
 use relayc_driver::optimise::{self, MAX_LEVEL};
 use relayc_driver::run::Limits;
-use relayc_driver::{Phase, Program};
+use relayc_driver::{Phase, Program, endings, export};
 use relayc_sys as sys;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -80,6 +80,20 @@ enum TargetName {
     Native,
 }
 
+impl What {
+    /// The ending of its file.
+    fn ending(self) -> &'static str {
+        match self {
+            What::So => "so",
+            What::Obj => "o",
+            What::Header => "h",
+            What::Asm => "s",
+            What::GraphJson => "json",
+            What::Params => "params",
+        }
+    }
+}
+
 impl TargetName {
     fn machines(self) -> Vec<Machine> {
         match self {
@@ -115,6 +129,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     if sys::is_standard(&args.output) {
         return Err(console.usage("`-o -`: what is built is several files, named after the first: `-o net.so`"));
     }
+    args.named().map_err(|wrong| console.files(&[wrong], &Sources::new()))?;
     let settings = args.settings().map_err(|words| console.usage(words))?;
     let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &args.set))?;
     let settings = settings.into_iter().map(|settings| args.choices.chosen(console, settings, &program.sources));
@@ -136,6 +151,16 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
 }
 
 impl Args {
+    /// Checks that the name of the shared object is one, or that of something else that is written in its place. Errors: E0721.
+    fn named(&self) -> Result<(), Diagnostic> {
+        let others = self.emit.iter().filter(|_| !self.emit.contains(&What::So));
+        let endings: Vec<&str> = [What::So].iter().chain(others).map(|what| what.ending()).collect();
+        endings::one_of(&self.output, "a shared object", &endings).map_err(|denied| {
+            let is_object = self.output.extension().is_some_and(|ending| ending == What::Obj.ending());
+            if is_object { denied.help("`--emit obj` writes an object for linking") } else { denied }
+        })
+    }
+
     /// The compiler settings for each target machine. Errors: an invalid environment variable, in words.
     fn settings(&self) -> Result<Vec<Settings>, String> {
         let accuracy = self.accuracy.policy();
@@ -170,7 +195,7 @@ fn files(args: &Args, settings: Vec<Settings>, program: &mut Program) -> Result<
         name: stem.to_owned(),
     };
     let BuildOutputs { so, object, header, graph, at_load, asm } = build::build(program, &request)?;
-    let beside = |extension: &str| args.output.with_file_name(format!("{stem}.{extension}"));
+    let beside = |what: What| args.output.with_file_name(format!("{stem}.{}", what.ending()));
     let mut files: Vec<(PathBuf, Vec<u8>)> = vec![];
     let mut add = |what: What, path: PathBuf, bytes: Vec<u8>| {
         if args.emit.contains(&what) {
@@ -178,15 +203,16 @@ fn files(args: &Args, settings: Vec<Settings>, program: &mut Program) -> Result<
         }
     };
     add(What::So, args.output.clone(), so);
-    object.into_iter().for_each(|bytes| add(What::Obj, beside("o"), bytes));
-    add(What::Header, beside("h"), header.into_bytes());
+    object.into_iter().for_each(|bytes| add(What::Obj, beside(What::Obj), bytes));
+    add(What::Header, beside(What::Header), header.into_bytes());
     for (target, text) in assembly(asm) {
-        add(What::Asm, beside(&format!("{target}.s")), text.into_bytes());
+        let path = args.output.with_file_name(format!("{stem}.{target}.{}", What::Asm.ending()));
+        add(What::Asm, path, text.into_bytes());
     }
     if args.emit.contains(&What::GraphJson) || args.emit.contains(&What::Params) {
         let graph = graph?;
-        add(What::Params, beside("params"), graph.params().unwrap_or_else(export::no_constants));
-        add(What::GraphJson, beside("json"), graph.json.into_bytes());
+        add(What::Params, beside(What::Params), graph.params().unwrap_or_else(export::no_constants));
+        add(What::GraphJson, beside(What::GraphJson), graph.json.into_bytes());
     }
     Ok(Made { files, at_load })
 }

@@ -68,7 +68,15 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let written: Vec<&Path> = args.params_out.iter().chain([&args.output]).map(PathBuf::as_path).collect();
     let said = |wrong| console.files(&[wrong], &Sources::new());
     sys::replaces_none(&written, &read, "the model is made from").map_err(said)?;
-    args.params_out.as_deref().map_or(Ok(()), |path| endings::only(path, "the constants of a graph", "params")).map_err(said)?;
+    args.params_out
+        .as_deref()
+        .map_or(Ok(()), |path| endings::one_of(path, "the constants of a graph", &["params"]))
+        .map_err(said)?;
+    let (what, ending) = match args.to {
+        Target::Onnx => ("a model of ONNX", "onnx"),
+        Target::GraphJson => ("a graph", "json"),
+    };
+    endings::one_of(&args.output, what, &[ending]).map_err(said)?;
     let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &args.set))?;
     console.inputs(&program, &args.entry, &args.params, &args.inputs)?;
     let written = match args.to {

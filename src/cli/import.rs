@@ -1,6 +1,8 @@
 //! `relayc import`: turns a model of another format into a program.
 
 use super::{Console, exit, named_tensors};
+use relayc_base::Sources;
+use relayc_driver::endings;
 use relayc_driver::import::{self, Request};
 use relayc_sys as sys;
 use std::path::{Path, PathBuf};
@@ -39,6 +41,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
+    let read: Vec<&Path> = args.weights.iter().chain([&args.model]).map(PathBuf::as_path).collect();
+    let to: Vec<&Path> = args.output.iter().chain(&args.params).map(PathBuf::as_path).collect();
+    let free = sys::replaces_none(&to, &read, "the program is made from");
+    if let Err(wrong) = free.and_then(|()| args.output.as_deref().map_or(Ok(()), endings::program)) {
+        return console.files(&[wrong], &Sources::new());
+    }
     let request = Request {
         model: args.model.clone(),
         weights: args.weights.clone(),
@@ -54,10 +62,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let mut files: Vec<(&Path, &[u8])> = vec![];
     files.extend(args.output.as_deref().map(|path| (path, imported.text.as_bytes())));
     files.extend(args.params.as_deref().zip(imported.weights.as_deref()));
-    let read: Vec<&Path> = args.weights.iter().chain([&args.model]).map(PathBuf::as_path).collect();
-    let to: Vec<&Path> = files.iter().map(|(path, _)| *path).collect();
-    let free = sys::replaces_none(&to, &read, "the program is made from");
-    let written = free.and_then(|()| sys::write_atomic(&files)).and_then(|()| match args.output {
+    let written = sys::write_atomic(&files).and_then(|()| match args.output {
         Some(_) => Ok(()),
         None => sys::stdout(&imported.text),
     });

@@ -64,6 +64,7 @@ fn write(console: &Console, name: &str, flags: &[String]) -> Result<(), ModelErr
     if target.help {
         return sys::stdout(&model::describe(name)?).map_err(found);
     }
+    target.text.as_deref().map_or(Ok(()), endings::program).map_err(found)?;
     let model = model::build(name, &own_flags, target.params.is_some().then_some(target.seed))?;
     let mut files: Vec<(&Path, Content)> = Vec::new();
     files.extend(target.text.as_deref().map(|path| (path, Content::Bytes(model.text.as_bytes()))));

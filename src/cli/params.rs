@@ -157,6 +157,7 @@ fn diff(console: &Console, args: &Diff) -> Result<u8, u8> {
 }
 
 fn bind(console: &Console, args: &Bind) -> Result<u8, u8> {
+    args.output.as_deref().map_or(Ok(()), endings::program).map_err(|wrong| said(console, &[wrong]))?;
     let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &[]))?;
     let bound = params::bind(&mut program, &args.entry, &args.params).map_err(|wrong| console.files(&wrong, &program.sources))?;
     let read: Vec<&Path> = args.params.iter().chain([&args.file]).map(PathBuf::as_path).collect();
@@ -174,6 +175,7 @@ fn bind(console: &Console, args: &Bind) -> Result<u8, u8> {
 }
 
 fn unbind(console: &Console, args: &Unbind) -> Result<u8, u8> {
+    args.output.as_deref().map_or(Ok(()), endings::program).map_err(|wrong| said(console, &[wrong]))?;
     let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &[]))?;
     let unbound = params::unbind(&mut program, &args.entry).map_err(|wrong| console.files(&[wrong], &program.sources))?;
     let format = endings::of_tensors(&args.params, Some(tensors::params::FORMAT)).map_err(|wrong| said(console, &[wrong]))?;

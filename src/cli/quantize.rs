@@ -77,8 +77,11 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     read.extend(args.sample.iter().map(PathBuf::as_path));
     let written: Vec<&Path> = args.params_out.iter().chain(&args.output).map(PathBuf::as_path).collect();
     let free = sys::replaces_none(&written, &read, "the program is quantized from");
-    let format = free.and_then(|()| args.params_out.as_deref().map(weight_format).transpose());
-    if let Err(wrong) = format {
+    let named = free.and_then(|()| {
+        args.params_out.as_deref().map_or(Ok(()), |path| weight_format(path).map(drop))?;
+        args.output.as_deref().map_or(Ok(()), endings::program)
+    });
+    if let Err(wrong) = named {
         return console.files(&[wrong], &Sources::default());
     }
     let until = Phase::Main;

@@ -6,7 +6,7 @@ use relayc_base::text::{count, shortened, thousands};
 use relayc_driver::bind::{self, Requests};
 use relayc_driver::outputs::Named;
 use relayc_driver::reduce::{self, Bounds, Candidate, Counts, Outcome, Property, Size};
-use relayc_driver::{Phase, Program, outputs, run};
+use relayc_driver::{Phase, Program, endings, outputs, run};
 use relayc_sys as sys;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -85,8 +85,8 @@ fn reduced(console: &Console, args: &Args, mut program: Program) -> Result<u8, V
             return Ok(console.usage(words));
         }
         let written: Vec<&Path> = [output].into_iter().chain(values.as_deref()).collect();
-        sys::replaces_none(&written, &args.values.files(&args.file), "the smallest program is made from")
-            .map_err(|error| vec![error])?;
+        let free = sys::replaces_none(&written, &args.values.files(&args.file), "the smallest program is made from");
+        free.and_then(|()| endings::program(output)).map_err(|error| vec![error])?;
     }
     let mut test = Command::new(console, args).map_err(|error| vec![error])?;
     sys::note_interrupts();

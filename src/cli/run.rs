@@ -312,7 +312,7 @@ fn output_requests(args: &Args) -> OutputRequests {
 /// Requires that no output goes to a file that the run reads, or that has the name of another format. Errors: E0702, E0721.
 fn check_written(args: &Args) -> Result<(), Diagnostic> {
     [&args.outputs, &args.save_steps].into_iter().flatten().try_for_each(|path| outputs::format_of(path).map(drop))?;
-    args.draw.as_deref().map_or(Ok(()), |path| endings::only(path, "a picture", "png"))?;
+    args.draw.as_deref().map_or(Ok(()), |path| endings::one_of(path, "a picture", &["png"]))?;
     let named = args.output.iter().filter_map(|text| bind::file_of(text));
     let written: Vec<&Path> =
         named.chain([&args.outputs, &args.save_steps, &args.draw].into_iter().filter_map(|path| path.as_deref())).collect();

@@ -3,6 +3,7 @@
 use super::tensors::Format;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::join_words;
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// The format of a file of named tensors. A name without an ending, such as that of a device, says none: it gets the other one, if
@@ -13,11 +14,26 @@ pub fn of_tensors(path: &Path, otherwise: Option<Format>) -> Result<Format, Diag
     format.ok_or_else(|| unknown(path, "named tensors", &tensors(&[])))
 }
 
-/// Checks that a file of one possible format has its ending, or none. Errors: E0721, which calls the content `what`.
-pub fn only(path: &Path, what: &str, ending: &str) -> Result<(), Diagnostic> {
-    let denied = path.extension().is_some_and(|extension| !extension.eq_ignore_ascii_case(ending));
-    if denied { Err(unknown(path, what, &[format!(".{ending}")])) } else { Ok(()) }
+/// Checks that a file has one of these endings, or none. Errors: E0721, which calls the content `what`.
+pub fn one_of(path: &Path, what: &str, endings: &[&str]) -> Result<(), Diagnostic> {
+    let is_one = |extension: &OsStr| endings.iter().any(|ending| extension.eq_ignore_ascii_case(ending));
+    if path.extension().is_none_or(is_one) {
+        return Ok(());
+    }
+    Err(unknown(path, what, &endings.iter().map(|ending| format!(".{ending}")).collect::<Vec<_>>()))
 }
+
+/// Checks that the name of a program's text is not that of another format that relayc reads or writes. Errors: E0721.
+pub fn program(path: &Path) -> Result<(), Diagnostic> {
+    let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy().to_ascii_lowercase()));
+    match ending.filter(|ending| tensors(OTHERS).contains(ending)) {
+        Some(_) => Err(unknown(path, "a program", &[".relay".to_owned()])),
+        None => Ok(()),
+    }
+}
+
+/// The endings of files that are neither programs nor named tensors.
+const OTHERS: &[&str] = &[".npy", ".onnx", ".json", ".cfg", ".tar", ".so", ".o", ".h", ".png", ".svg", ".html", ".dot"];
 
 /// The endings of files of named tensors, after others.
 pub(crate) fn tensors(others: &[&str]) -> Vec<String> {
