@@ -123,6 +123,7 @@ pub fn onnx_bytes(bytes: Vec<u8>, request: &Request) -> Outcome {
         name: &name,
         file: sources.next_id(),
         shapes: &shapes,
+        sizes: &[],
         constants: &constants,
         keep_going: request.keep_going,
         as_params: request.params.is_some(),
@@ -168,14 +169,19 @@ pub struct Model {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Reads an ONNX model as a program; `shapes` are `--shape`, as written. Errors: as [`import`].
-pub fn read_onnx(name: &str, bytes: Vec<u8>, shapes: &[String], sources: &mut Sources) -> Result<Model, Vec<Diagnostic>> {
+/// Reads an ONNX model as a program; `shapes` are `--shape`, as written, and `sizes` have numbers. Errors: as [`import`].
+pub fn read_onnx(
+    name: &str,
+    bytes: Vec<u8>,
+    (shapes, sizes): (&[String], &[(String, i64)]),
+    sources: &mut Sources,
+) -> Result<Model, Vec<Diagnostic>> {
     if let Some(misplaced) = misplaced(name, &bytes, MODEL) {
         return Err(vec![misplaced]);
     }
     let shapes = shape::parse_all(shapes, sources).map_err(|error| vec![error])?;
     let file = sources.next_id();
-    let how = Import { name, file, shapes: &shapes, constants: &[], keep_going: false, as_params: true, outside: None };
+    let how = Import { name, file, shapes: &shapes, sizes, constants: &[], keep_going: false, as_params: true, outside: None };
     let (listing, imported) = import::import(bytes, &how);
     model(name, listing, imported, sources)
 }

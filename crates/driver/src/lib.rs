@@ -137,7 +137,7 @@ pub fn read_file(path: &Path, until: Phase, how: &ReadOptions) -> Result<Program
 fn checked_file(path: &Path, until: Phase, how: &ReadOptions) -> Result<Program, Box<Program>> {
     let mut sources = Sources::new();
     let mut timings = Timings::default();
-    let read = timings.time("read", || match package::open(path, &mut sources)? {
+    let read = timings.time("read", || match package::open(path, &how.set, &mut sources)? {
         Some(package) => Ok((package.file, Some(package))),
         None => read_source(path, &mut sources).map(|file| (file, None)),
     });
@@ -148,7 +148,8 @@ fn checked_file(path: &Path, until: Phase, how: &ReadOptions) -> Result<Program,
             return Err(Box::new(Program { sources, module, diagnostics, timings, packed }));
         }
     };
-    let mut program = check(sources, file, until, how, timings);
+    let left = package.as_ref().map(|package| ReadOptions { set: package.set.clone(), ..how.clone() });
+    let mut program = check(sources, file, until, left.as_ref().unwrap_or(how), timings);
     if let Some(mut package) = package {
         program.diagnostics.append(&mut package.warnings);
         // TVM leaves the version line out there.

@@ -4,7 +4,7 @@
 //! … in the order in which the graph uses them. If TVM changed only their number of axes, they are the weights in the program's
 //! order of use. If TVM precomputed with weights, they are not, and nothing records the originals.
 
-use super::bind::Packed;
+use super::bind::{self, Packed};
 use super::{Program, tensors};
 use relayc_base::diag::{Diagnostic, Severity, codes};
 use relayc_base::text::{count, join_words};
@@ -30,11 +30,13 @@ pub(super) struct Package {
     inputs: Option<FxHashSet<String>>,
     /// What was said while it was read.
     pub(crate) warnings: Vec<Diagnostic>,
+    /// The settings of `--set` that are left to carry out.
+    pub(crate) set: Vec<String>,
 }
 
-/// Opens the program of an archive or of an ONNX model; `None` for an unreadable file or another one. Errors: as
-/// [`package::read`] and E0005 for its text, or as [`import`](super::import::import).
-pub(super) fn open(path: &Path, sources: &mut Sources) -> Result<Option<Package>, Vec<Diagnostic>> {
+/// Opens the program of an archive or of an ONNX model; `None` for an unreadable file or another one. `set` is `--set`, as written.
+/// Errors: as [`package::read`] and E0005 for its text, or as [`import`](super::import::import).
+pub(super) fn open(path: &Path, set: &[String], sources: &mut Sources) -> Result<Option<Package>, Vec<Diagnostic>> {
     // A pipe can be read once, as a text.
     if sys::is_standard(path) || !path.is_file() {
         return Ok(None);
@@ -44,11 +46,22 @@ pub(super) fn open(path: &Path, sources: &mut Sources) -> Result<Option<Package>
     let Ok(file) = sys::open_file(path, sys::Limit::data()) else { return Ok(None) };
     let Ok(start) = file.start::<512>() else { return Ok(None) };
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx")) || Foreign::is_model(&start) {
-        let bytes = sys::read_file(path, sys::Limit::model()).map_err(one)?;
-        let model = super::import::read_onnx(&name, bytes, &[], sources)?;
+        let mut read = |sizes: &[(String, i64)]| {
+            let bytes = sys::read_file(path, sys::Limit::model()).map_err(one)?;
+            super::import::read_onnx(&name, bytes, (&[], sizes), sources)
+        };
+        let mut set = set.to_vec();
+        let model = match (read(&[]), sizes_of(&set)) {
+            // Some operators are imported only where sizes are numbers.
+            (Err(_), Some(sizes)) => {
+                set.retain(|setting| bind::size_setting(setting).is_none());
+                read(&sizes)?
+            }
+            (made, _) => made?,
+        };
         let file = sources.add(format!("{name}:program"), model.text);
         let inputs = Some(model.inputs.into_iter().map(|(ours, _)| ours).collect());
-        return Ok(Some(Package { file, name, weights: model.weights, inputs, warnings: model.warnings }));
+        return Ok(Some(Package { file, name, weights: model.weights, inputs, warnings: model.warnings, set }));
     }
     if !relayc_weights::tar::is_tar(&start) {
         return Ok(None);
@@ -60,7 +73,19 @@ pub(super) fn open(path: &Path, sources: &mut Sources) -> Result<Option<Package>
         return Err(reports);
     }
     let inputs = model.graph.map(|graph| graph.inputs().map(|(_, name)| name.to_owned()).collect());
-    Ok(Some(Package { file, name, weights: model.weights, inputs, warnings: vec![] }))
+    Ok(Some(Package { file, name, weights: model.weights, inputs, warnings: vec![], set: set.to_vec() }))
+}
+
+/// The sizes that settings give numbers; `None` if there are none, one is no number, or one has two.
+fn sizes_of(set: &[String]) -> Option<Vec<(String, i64)>> {
+    let mut sizes: Vec<(String, i64)> = vec![];
+    for (name, number) in set.iter().filter_map(|setting| bind::size_setting(setting)) {
+        if sizes.iter().any(|(known, _)| known == name) {
+            return None;
+        }
+        sizes.push((name.to_owned(), number?));
+    }
+    (!sizes.is_empty()).then_some(sizes)
 }
 
 impl Package {

@@ -112,7 +112,8 @@ pub(crate) fn unsupported(model: &str, found: &Unsupported, n_nodes: usize) -> D
 pub(crate) fn with_helps(mut diagnostic: Diagnostic, found: &Unsupported, shapes: &[String]) -> Diagnostic {
     if !shapes.is_empty() && found.keys().any(|(_, reason)| reason.ends_with(NOT_KNOWN)) {
         let shapes: String = shapes.iter().take(MAX_NAMES).map(|shape| format!(" --shape {shape}")).collect();
-        diagnostic = diagnostic.help(format!("give the sizes numbers: `relayc import{shapes}`"));
+        diagnostic =
+            diagnostic.help(format!("give the sizes numbers: `relayc import{shapes}`, or `--set SIZE=N` where the model is run"));
     }
     if !found.keys().any(|(kind, _)| kind == INPUT || kind == INITIALIZER) {
         diagnostic = diagnostic.help("`relayc import --keep-going` makes the results of these nodes inputs of the program");
@@ -209,14 +210,23 @@ pub(crate) fn no_place(model: &str, tensor: &str, location: &str, why: &str) -> 
 
 /// An option for a name that is not an input.
 pub(crate) fn no_input<'a>(flag: &str, name: &str, inputs: impl Iterator<Item = &'a str> + Clone) -> Diagnostic {
-    let diagnostic = Diagnostic::new(codes::E0706, format!("`{flag} {}=…`: the model has no such input", shown(name)));
-    match nearest(name, inputs.clone()) {
+    unknown_name((flag, name), "input", inputs)
+}
+
+/// A number for a name that is not a size of the inputs.
+pub(crate) fn no_size<'a>(name: &str, sizes: impl Iterator<Item = &'a str> + Clone) -> Diagnostic {
+    unknown_name(("--set", name), "size", sizes)
+}
+
+fn unknown_name<'a>((flag, name): (&str, &str), what: &str, known: impl Iterator<Item = &'a str> + Clone) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0706, format!("`{flag} {}=…`: the model has no such {what}", shown(name)));
+    match nearest(name, known.clone()) {
         Some(near) => diagnostic.help(format!("did you mean `{}`?", shown(near))),
         None => {
-            let names: Vec<String> = inputs.take(MAX_NAMES).map(|name| format!("`{}`", shown(name))).collect();
+            let names: Vec<String> = known.take(MAX_NAMES).map(|name| format!("`{}`", shown(name))).collect();
             diagnostic.help(match names.is_empty() {
-                true => "it has no inputs".into(),
-                false => format!("its inputs are {}", join_words(&names, "and")),
+                true => format!("it has no {what}s"),
+                false => format!("its {what}s are {}", join_words(&names, "and")),
             })
         }
     }

@@ -166,6 +166,7 @@ impl<'a> Walk<'a> {
             .map(|(flag, name)| errors::no_input(flag, name, names()))
             .collect();
         found.extend(self.sizes.narrow(&inputs, shapes));
+        self.sizes.set(self.request.sizes);
         for input in &inputs {
             let name = input.name.as_deref().unwrap_or_default();
             let wanted = shapes.iter().find(|shape| shape.name == name);
@@ -193,6 +194,7 @@ impl<'a> Walk<'a> {
             };
             frame.values.insert(name, value);
         }
+        found.extend(self.sizes.unknown(&self.b, self.request.sizes));
         if found.is_empty() { Ok(()) } else { Err(found) }
     }
 

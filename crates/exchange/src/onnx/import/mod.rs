@@ -60,6 +60,8 @@ pub struct Import<'a> {
     /// The file number of its listing.
     pub file: FileId,
     pub shapes: &'a [WantedShape],
+    /// Numbers of sizes by their names in the program, as `--set` gives them.
+    pub sizes: &'a [(String, i64)],
     /// Values of inputs by their names in the model; they become constants of the program.
     pub constants: &'a [(String, Tensor)],
     /// Whether the results of unsupported nodes become inputs of the program.
@@ -131,7 +133,7 @@ impl Text {
 /// Imports a model. Also returns the text into which places of messages and expressions point.
 ///
 /// Errors: E0703 for an unsound model, E0715 for all unsupported nodes, E0716 for nodes that break a rule, E0717 for tensors in
-/// other files, E0705 and E0706 for shapes that do not fit the inputs, E0803 to E0805 for limits.
+/// other files, E0705 and E0706 for shapes and sizes that do not fit the inputs, E0803 to E0805 for limits.
 pub fn import(bytes: Vec<u8>, request: &Import) -> (Text, Result<Imported, Vec<Diagnostic>>) {
     let file_size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     let mut model = match decode(bytes, request) {

@@ -13,6 +13,8 @@ use relayc_base::diag::Diagnostic;
 use relayc_ir::sizes::is_size_name;
 use relayc_ir::types::{Dim, SizeName, SymbolOp, Ty};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 /// What is known of the names of sizes before the import.
 #[derive(Clone, Default)]
@@ -23,6 +25,8 @@ pub(crate) struct Sizes {
     numbers: FxHashMap<SizeName, i64>,
     /// Names in place of which others are wanted.
     renamed: FxHashSet<SizeName>,
+    /// Names whose numbers dimensions of inputs have got.
+    used: RefCell<FxHashSet<SizeName>>,
 }
 
 impl Sizes {
@@ -87,6 +91,24 @@ impl Sizes {
         wrong
     }
 
+    /// Notes numbers that are wanted for names.
+    pub(crate) fn set(&mut self, sizes: &[(String, i64)]) {
+        for (name, number) in sizes {
+            let root = self.root(SizeName::new(name));
+            self.numbers.insert(root, *number);
+        }
+    }
+
+    /// The errors of names, among those whose numbers are wanted, that no dimension of an input has; the inputs have their types.
+    pub(crate) fn unknown(&self, b: &Builder, sizes: &[(String, i64)]) -> Vec<Diagnostic> {
+        let used = self.used.borrow();
+        let open = b.module.size_names();
+        let known: BTreeSet<&str> = open.values().copied().chain(used.iter().map(|name| name.as_str())).collect();
+        let is_known = |name: &str| used.contains(&self.root(SizeName::new(name)));
+        let unknown = sizes.iter().filter(|(name, _)| !is_known(name));
+        unknown.map(|(name, _)| errors::no_size(name, known.iter().copied())).collect()
+    }
+
     /// The type of an input, with sizes for its dynamic dimensions.
     pub(crate) fn typed(&self, b: &mut Builder, input: &ValueInfoProto, wanted: Option<&WantedShape>, ty: Ty) -> Ty {
         let Some((mut dims, dtype)) = b.module.types.as_tensor(ty).map(|(shape, dtype)| (shape.to_vec(), dtype)) else {
@@ -114,7 +136,10 @@ impl Sizes {
     fn dim(&self, b: &mut Builder, name: &str) -> Dim {
         let name = self.root(SizeName::new(name));
         match self.numbers.get(&name) {
-            Some(&number) => Dim::known(number),
+            Some(&number) => {
+                self.used.borrow_mut().insert(name);
+                Dim::known(number)
+            }
             None => {
                 let symbols = &mut b.module.types.symbols;
                 let id = symbols.named(name.as_str());

@@ -37,7 +37,7 @@ fn simple(nodes: Vec<NodeProto>, outputs: &[&str]) -> ModelProto {
 }
 
 fn request(keep_going: bool) -> Import<'static> {
-    Import { name: "m", file: FileId(0), shapes: &[], constants: &[], keep_going, as_params: true, outside: None }
+    Import { name: "m", file: FileId(0), shapes: &[], sizes: &[], constants: &[], keep_going, as_params: true, outside: None }
 }
 
 fn run(bytes: Vec<u8>) -> Result<Imported, Vec<Diagnostic>> {
