@@ -4,7 +4,7 @@
 //! has more errors, it is dropped. The edits are then tried one by one, and those that make it worse are skipped.
 
 use super::{Phase, Program, ReadOptions, check_text_as};
-use relayc_base::diag::{Diagnostic, Edit, fix};
+use relayc_base::diag::{Diagnostic, Edit, codes, fix};
 use relayc_base::{FileId, Sources};
 
 /// The applied fixes, and the program afterwards.
@@ -21,7 +21,7 @@ const MAX_ROUNDS: usize = 20;
 pub fn fix_all(program: Program, how: &ReadOptions) -> Fixed {
     let mut state = Fixed { program, fixed: vec![] };
     for _ in 0..MAX_ROUNDS {
-        if !round(&mut state, how) {
+        if !round(&mut state, how, true) {
             break;
         }
     }
@@ -33,8 +33,8 @@ pub fn text(program: &Program) -> &str {
     program.sources.file(FileId(0)).map_or("", |file| &file.text)
 }
 
-/// Runs one round; true if it fixed anything.
-fn round(state: &mut Fixed, how: &ReadOptions) -> bool {
+/// Runs one round; true if it fixed anything. `ahead` is whether a text with more errors is looked at further.
+fn round(state: &mut Fixed, how: &ReadOptions, ahead: bool) -> bool {
     let chosen: Vec<(Diagnostic, Vec<Edit>)> = fix::certain(&state.program.diagnostics, FileId(0))
         .into_iter()
         .map(|(diagnostic, edits)| (diagnostic.clone(), edits.to_vec()))
@@ -43,18 +43,18 @@ fn round(state: &mut Fixed, how: &ReadOptions) -> bool {
     if chosen.is_empty() {
         return false;
     }
-    if accept(state, &all, chosen.iter().map(|(diagnostic, _)| diagnostic.clone()).collect(), how) {
+    if accept(state, &all, chosen.iter().map(|(diagnostic, _)| diagnostic.clone()).collect(), how, ahead) {
         return true;
     }
     // Together they do harm: the first that does none is taken, the others are for the next round.
-    chosen.into_iter().any(|(diagnostic, edits)| accept(state, &edits, vec![diagnostic], how))
+    chosen.into_iter().any(|(diagnostic, edits)| accept(state, &edits, vec![diagnostic], how, ahead))
 }
 
-/// Accepts edits if the new text is different and no worse.
-fn accept(state: &mut Fixed, edits: &[Edit], fixed: Vec<Diagnostic>, how: &ReadOptions) -> bool {
+/// Accepts edits if the new text is different and no worse, at once or after further rounds.
+fn accept(state: &mut Fixed, edits: &[Edit], fixed: Vec<Diagnostic>, how: &ReadOptions, ahead: bool) -> bool {
     let Some(file) = state.program.sources.file(FileId(0)) else { return false };
     let Some(text) = fix::apply(&file.text, FileId(0), edits).filter(|text| **text != *file.text) else { return false };
-    let next = check_text_as(&file.name, &text, Phase::Lint, how);
+    let mut next = check_text_as(&file.name, &text, Phase::Lint, how);
     let n_errors = |program: &Program| program.diagnostics.iter().filter(|d| d.is_error()).count();
     // With fewer syntax errors more of the text is looked at, so more may be found wrong in it: what counts is that each
     // mistake that was fixed is not said again.
@@ -67,16 +67,34 @@ fn accept(state: &mut Fixed, edits: &[Edit], fixed: Vec<Diagnostic>, how: &ReadO
     let better = n_said(&next) < n_said(&state.program)
         || n_errors(&next) < n_errors(&state.program)
         || left(&next, text.len()) < left(&state.program, file.text.len());
-    let syntax = |program: &Program| {
-        program.diagnostics.iter().filter(|d| d.code.id().starts_with("E00") || d.code.id().starts_with("E01")).count()
+    let count = |program: &Program, is: &dyn Fn(&Diagnostic) -> bool| program.diagnostics.iter().filter(|d| is(d)).count();
+    let syntax = |program: &Program| count(program, &|d| d.code.id().starts_with("E00") || d.code.id().starts_with("E01"));
+    // A name or an attribute that is there twice then: one of the two has lost its meaning.
+    let doubts = |program: &Program| count(program, &|d| [codes::W0003, codes::W0004].contains(&d.code));
+    let is_worse = |next: &Program| {
+        let (before, after) = ((syntax(&state.program), n_errors(&state.program)), (syntax(next), n_errors(next)));
+        after > before || doubts(next) > doubts(&state.program)
     };
-    let worse = syntax(&next) > syntax(&state.program)
-        || (syntax(&next) == syntax(&state.program) && n_errors(&next) > n_errors(&state.program));
-    if !better || worse {
+    if !better || (is_worse(&next) && !ahead) {
         return false;
     }
-    let before = state.program.sources.clone();
-    state.fixed.extend(fixed.into_iter().map(|diagnostic| (diagnostic, before.clone())));
+    let before = &state.program.sources;
+    let mut fixed: Vec<(Diagnostic, Sources)> = fixed.into_iter().map(|diagnostic| (diagnostic, before.clone())).collect();
+    if is_worse(&next) {
+        // In the body of a function that reads as one now, there may be more to fix.
+        let mut further = Fixed { program: next, fixed: vec![] };
+        for _ in 0..MAX_ROUNDS {
+            if !round(&mut further, how, false) {
+                break;
+            }
+        }
+        if is_worse(&further.program) {
+            return false;
+        }
+        fixed.append(&mut further.fixed);
+        next = further.program;
+    }
+    state.fixed.append(&mut fixed);
     state.program = next;
     true
 }

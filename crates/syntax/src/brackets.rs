@@ -261,7 +261,12 @@ impl Mender<'_> {
             }
             Tok::LBrace if top.tok == Tok::LBracket => Some(self.open.len() - 1),
             // `[2, 2, padding=…`: a list holds no attributes.
-            Tok::Comma if top.tok == Tok::LBracket && self.begins_attr(at + 1) => Some(self.open.len() - 1),
+            Tok::Comma if top.tok == Tok::LBracket && top.after != Some(Tok::Tensor) && self.begins_attr(at + 1) => {
+                Some(self.open.len() - 1)
+            }
+            // `Tensor[(2), float32, %y: …`, `Tensor[(2), float32 = …`: a type holds no parameter and no value.
+            Tok::Comma if top.after == Some(Tok::Tensor) && self.tok(at + 1) == Some(Tok::Local) => Some(self.open.len() - 1),
+            Tok::Assign if top.after == Some(Tok::Tensor) => Some(self.open.len() - 1),
             // A `{` after a value in parentheses: the parameters, the condition or the scrutinee end before it.
             Tok::LBrace if top.tok == Tok::LParen && self.ends_head(top, at) => Some(self.open.len() - 1),
             Tok::Arrow => self.params(before),
@@ -332,7 +337,9 @@ impl Mender<'_> {
         match top.after {
             Some(Tok::Fn | Tok::Global) => matches!(value, Some(Tok::Ident | Tok::RBracket)),
             Some(Tok::If | Tok::Match | Tok::MatchPartial) => match value {
-                Some(Tok::Local | Tok::Graph | Tok::Int | Tok::Global | Tok::True | Tok::False) => !is_match(before),
+                Some(Tok::Local | Tok::Graph | Tok::Int | Tok::Float | Tok::Meta | Tok::Global | Tok::True | Tok::False) => {
+                    !is_match(before)
+                }
                 Some(Tok::RParen) => !is_match(self.last_opened_after) && self.last_opened_after != Some(Tok::Fn),
                 _ => false,
             },
@@ -343,10 +350,21 @@ impl Mender<'_> {
     /// Closes all open brackets but the first `keep`, before a token that was found instead.
     fn close_above(&mut self, keep: usize, place: Span, found: &str) {
         let open: Vec<(Span, &'static str)> = self.open[keep..].iter().map(|open| (open.span, closer(open.tok).1)).collect();
-        let end = self.out.tokens.last().map_or(0, |token| token.end);
-        for open in self.open.drain(keep..).rev() {
-            self.out.tokens.push(Token { tok: closer(open.tok).0, start: end, end });
+        let mut insert = self.out.tokens.len();
+        let tok = |at: usize| self.out.tokens.get(at).map(|token| token.tok);
+        let before = [3, 2, 1].map(|n| insert.checked_sub(n).and_then(tok));
+        if let (true, [_, _, Some(Tok::Semi)]) = (keep > 0, before) {
+            // A value ends before the `;` of its statement.
+            insert -= 1;
+        } else if let ([Some(_), Some(Tok::Comma), Some(Tok::Ident)], Some(of), "`]`") = (before, self.open.last(), found)
+            && (of.tok, of.after) == (Tok::LParen, Some(Tok::LBracket))
+        {
+            // The dimensions end before the dtype.
+            insert -= 2;
         }
+        let end = insert.checked_sub(1).map_or(0, |last| self.out.tokens[last].end);
+        let closers = self.open.drain(keep..).rev().map(|open| Token { tok: closer(open.tok).0, start: end, end });
+        self.out.tokens.splice(insert..insert, closers);
         self.out.places.push(end);
         let behind = Span::new(self.file, end as usize, end as usize);
         self.report_at(place.start, errors::unclosed(&open, place, found, behind));
@@ -378,6 +396,10 @@ impl Mender<'_> {
         if self.crossed(at) {
             return;
         }
+        let is_list = token.tok == Tok::RBracket && self.open.iter().all(|open| open.tok != Tok::LBracket);
+        if is_list && self.missing_opener(token.tok).is_some() {
+            return self.drop(at);
+        }
         match self.best_way(at) {
             Way::Drop => self.drop(at),
             Way::Replace => {
@@ -401,6 +423,11 @@ impl Mender<'_> {
         if at + 1 >= self.end || closer(outer.tok).0 != token.tok || Some(closer(inner.tok).0) != next {
             return false;
         }
+        // `Tensor[(2, float32])`: one that is missing, where that makes the rest match.
+        let rest = self.open_toks(self.open.len() - 2);
+        if 1 + self.matches_for(at + 2, &rest) < self.matches_for(at + 1, &rest) {
+            return false;
+        }
         let place = token.span(self.file).to(self.tokens[at + 1].span(self.file));
         let wanted = [closer(inner.tok).1, closer(outer.tok).1].concat();
         let found = &self.source[place.start as usize..place.end as usize];
@@ -422,7 +449,10 @@ impl Mender<'_> {
         if let Some(partner) = partner {
             ways.push((Way::Close(self.open.len() - 1 - partner), partner));
         }
-        if !self.open.is_empty() {
+        // What closes the body of a definition is its last bracket.
+        let in_middle = at + 1 < self.end && !self.tok(at + 1).is_some_and(is_close);
+        let closes_body = self.open.len() == 1 && self.open[0].tok == Tok::LBrace && in_middle;
+        if !self.open.is_empty() && !closes_body {
             ways.push((Way::Replace, self.open.len() - 1));
         }
         ways.push((Way::Drop, self.open.len()));
@@ -460,7 +490,11 @@ impl Mender<'_> {
             self.report(errors::unopened(span, text));
             return;
         };
-        let (tok, sign) = if token.tok == Tok::RParen { (Tok::LParen, "(") } else { (Tok::LBrace, "{") };
+        let (tok, sign) = match token.tok {
+            Tok::RParen => (Tok::LParen, "("),
+            Tok::RBracket => (Tok::LBracket, "["),
+            _ => (Tok::LBrace, "{"),
+        };
         let before = self.out.tokens[insert - 1];
         self.out.places.push(before.end);
         let report = errors::missing_opener(span, text, sign, before.span(self.file), before.text(self.source));
@@ -488,10 +522,12 @@ impl Mender<'_> {
         let gap = match close {
             Tok::RParen => misses_paren,
             Tok::RBrace => misses_brace,
-            _ => return None,
+            _ => misses_bracket,
         };
         let heads = head_ends(&out[start..]);
-        let gaps = (start + 1..out.len()).rev().filter(|&at| gap(&out[at - 1], &out[at], heads[at - 1 - start]));
+        let is_dimensions = |at: usize| close == Tok::RParen && misses_dimensions(&out[..at], out[at].tok);
+        let is_gap = |at: usize| gap(&out[at - 1], &out[at], heads[at - 1 - start]) || is_dimensions(at);
+        let gaps = (start + 1..out.len()).rev().filter(|&at| is_gap(at));
         gaps.take(MAX_GAPS).find(|&at| self.matches_with(start, at, close))
     }
 
@@ -524,6 +560,21 @@ fn misses_paren(before: &Token, token: &Token, _: bool) -> bool {
         Tok::If | Tok::Ref | Tok::RefRead | Tok::RefWrite => token.tok != Tok::LParen,
         Tok::Fn => !matches!(token.tok, Tok::LParen | Tok::LBracket),
         tok => CALLABLE.has(tok) && STARTS.has(token.tok),
+    }
+}
+
+/// Whether the `(` of a type's dimensions is missing: `Tensor[2, 3), float32]`.
+fn misses_dimensions(before: &[Token], tok: Tok) -> bool {
+    let is_type = matches!(before, [.., tensor, open] if (tensor.tok, open.tok) == (Tok::Tensor, Tok::LBracket));
+    is_type && matches!(tok, Tok::Int | Tok::Question | Tok::Ident | Tok::RParen)
+}
+
+/// Whether a `[` is missing between two tokens: `Tensor(2), float32]`, `padding=1, 1]`.
+fn misses_bracket(before: &Token, token: &Token, _: bool) -> bool {
+    match before.tok {
+        Tok::Tensor => matches!(token.tok, Tok::LParen | Tok::Int),
+        Tok::Assign => matches!(token.tok, Tok::Int | Tok::Float | Tok::Str),
+        _ => false,
     }
 }
 

@@ -189,6 +189,19 @@ pub(super) fn bad_number(place: Span, text: &str, problem: &NumberProblem, befor
     if let Some(report) = chained_projection(place, text, before, source) {
         return report;
     }
+    // `1.0F`.
+    let behind = source.get(place.end as usize..).unwrap_or("");
+    let n_letters = behind.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    if matches!(problem, NumberProblem::NeedsF) && n_letters > 0 {
+        let whole = Span { end: place.end + n_letters as u32, ..place };
+        let letters = &behind[..n_letters];
+        let message = format!("`{}` is not a number", excerpt(&[text, letters].concat()));
+        let report = Diagnostic::new(E0002, message).at(whole, "a float ends in `f`");
+        return match letters {
+            "F" => report.fix(format!("write `{shown}f`"), Span { start: place.end, ..whole }, "f").certain(),
+            _ => report.note("a float is `2.5f`, `1e-3f` or `2.5f16`"),
+        };
+    }
     match problem {
         NumberProblem::NeedsF if is_dimension(before) => float_dimension(place, text),
         NumberProblem::NeedsF => report(format!("`{shown}` is neither an integer nor a float"), "a float ends in `f`")
@@ -492,10 +505,6 @@ pub(super) fn unclosed(open: &[(Span, &'static str)], place: Span, found: &str, 
         false => report.also(*opened, "opened here"),
     });
     let report = report.also(place, format!("`{}` {label}", excerpt(&missing)));
-    // In `Tensor[(2, 3, float32]` the bracket is missing earlier than it is missed.
-    if found == "`]`" {
-        return report;
-    }
     let new_line = if missing.starts_with('}') && found != "`else`" { "\n" } else { "" };
     report.fix(format!("write `{}`", excerpt(&missing)), behind, format!("{new_line}{missing}"))
 }

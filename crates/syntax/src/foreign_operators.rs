@@ -311,6 +311,38 @@ pub(super) fn augmented(scene: &TokenContext) -> Option<Diagnostic> {
     })
 }
 
+/// The divisor of Python's `%a // %b`, which a comment hides; `end` is where the operand before it ends.
+pub fn divisor(source: &str, end: usize) -> Option<&str> {
+    const INFIX_WORDS: [&str; 7] = ["and", "or", "if", "else", "not", "in", "is"];
+    let comment = source.get(end..)?.trim_start_matches([' ', '\t']).strip_prefix("//")?;
+    let line = comment.lines().next()?.trim();
+    // Words one behind the other are a sentence.
+    let is_word = |piece: &str| piece.bytes().all(|byte| byte.is_ascii_alphabetic()) && !INFIX_WORDS.contains(&piece);
+    let mut last = false;
+    let is_sentence = line.split_whitespace().map(is_word).any(|word| std::mem::replace(&mut last, word) && word);
+    let is_operand = line.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '%' | '(' | '_' | '-'));
+    (is_operand && !is_sentence).then_some(line)
+}
+
+/// `%a // %b;`, where the next line does not go on with `%a`.
+pub(super) fn floor_division(scene: &TokenContext) -> Option<Diagnostic> {
+    let end = scene.behind().start as usize;
+    let line = scene.is_divided(scene.at.checked_sub(1)?).then(|| divisor(scene.source, end))??;
+    let operand = line.trim_end_matches(';');
+    if operand.len() == line.len() && !line.starts_with(['%', '(']) {
+        return None;
+    }
+    let start = scene.left_start(scene.at, 11)?;
+    let signs = end + scene.source.get(end..)?.find("//")?;
+    let from = signs + scene.source.get(signs..)?.find(operand)?;
+    let span = |start: usize, end: usize| Span::new(scene.file, start, end);
+    let report = Diagnostic::new(E0105, "there is no operator `//`").at(span(signs, signs + 2), "begins a comment");
+    let until = from + operand.len();
+    let edits = vec![put(scene.front(start), "floor_divide("), put(span(end, from), ", "), put(span(until, until), ")")];
+    let shown = (scene.shown(start, scene.at - 1), excerpt(operand));
+    Some(report.fix_all(format!("write `floor_divide({}, {})`", shown.0, shown.1), edits))
+}
+
 /// `%x %2`: a graph variable, where a remainder is meant.
 pub(super) fn remainder(scene: &TokenContext) -> Option<Diagnostic> {
     let number = scene.text().strip_prefix('%')?;
@@ -339,14 +371,16 @@ enum Bound {
 
 /// What the nearest binding of a variable before a token says of it.
 fn bound(scene: &TokenContext, name: Token) -> Bound {
-    let text = name.text(scene.source);
+    let text = name.text(scene.source).trim_start_matches('%');
     // `%x.shape[0]`.
     if text.contains('.') {
         return Bound::Tensor;
     }
     let binds = |at: &usize| {
         let token = scene.tokens[*at];
-        token.tok == name.tok && matches!(scene.tok(at + 1), Some(Tok::Assign | Tok::Colon)) && token.text(scene.source) == text
+        matches!(token.tok, Tok::Local | Tok::Graph | Tok::Ident)
+            && matches!(scene.tok(at + 1), Some(Tok::Assign | Tok::Colon))
+            && token.text(scene.source).trim_start_matches('%') == text
     };
     let Some(at) = (0..scene.at).rev().find(binds) else { return Bound::Unknown };
     let is_tuple = |open: usize| {
@@ -383,7 +417,11 @@ fn called<'t>(scene: &TokenContext<'t>, mut at: usize) -> &'t str {
 /// `%t[1]`, `f(%x)[0]`, `%x[0:2]`.
 pub(super) fn index(scene: &TokenContext) -> Option<Diagnostic> {
     // Of a function's name they are type arguments.
-    let is_value = matches!(scene.before_tok(1)?, Tok::Local | Tok::Graph | Tok::RParen | Tok::Int);
+    let is_value = match scene.before_tok(1)? {
+        Tok::Local | Tok::Graph | Tok::RParen | Tok::Int => true,
+        Tok::Ident => scene.is_bound_before(scene.at - 1),
+        _ => false,
+    };
     if scene.found()? != Tok::LBracket || !is_value || !(scene.wants_operator() || scene.expected.has(Tok::Dot)) {
         return None;
     }

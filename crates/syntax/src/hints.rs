@@ -2,11 +2,13 @@
 //!
 //! Each function recognises one mistake and returns its report with the edits; `unexpected.rs` tries them first.
 
+use super::errors::excerpt;
 use super::token::{Tok, TokSet};
 use super::token_context::{TokenContext, put};
 use super::{foreign_operators, python, type_hints};
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
+use relayc_base::diag::codes::E0101;
 use relayc_base::text::nearest;
 
 type Mistake = fn(&TokenContext) -> Option<Diagnostic>;
@@ -14,6 +16,7 @@ type Mistake = fn(&TokenContext) -> Option<Diagnostic>;
 pub(super) const MISTAKES: &[Mistake] = &[
     word_of_another_language,
     function_without_def,
+    capital_let,
     python::function,
     python::condition,
     python::elif,
@@ -25,6 +28,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     python::import,
     python::binding,
     python::unpacking,
+    foreign_operators::floor_division,
     foreign_operators::infix,
     foreign_operators::prefix,
     foreign_operators::xor,
@@ -46,6 +50,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     missing_arrow,
     missing_else,
     semicolon_in_parentheses,
+    attribute_without_sign,
     colon_of_an_attribute,
 ];
 
@@ -66,9 +71,14 @@ fn word_of_another_language(scene: &TokenContext) -> Option<Diagnostic> {
 /// `@main(%x: int32) { … }`, and `fn @main(…) { … }` as the first in a file, which reads as an expression.
 fn function_without_def(scene: &TokenContext) -> Option<Diagnostic> {
     let found = scene.found()?;
-    if found == Tok::Global && scene.at == 1 && scene.before_tok(1)? == Tok::Fn {
-        let word = scene.tokens[0].span(scene.file);
-        return Some(scene.plain().fix("a function is defined by `def`", word, "def"));
+    let is_first = scene.at == 1 && matches!(scene.tokens[0].tok, Tok::Fn | Tok::Ident);
+    if is_first && is_word_for_def(scene.tokens[0].text(scene.source)) && scene.tok(2) == Some(Tok::LParen) {
+        let word = put(scene.tokens[0].span(scene.file), "def");
+        let sign = (found == Tok::Ident).then(|| put(scene.front(1), "@"));
+        if found == Tok::Global || sign.is_some() {
+            let edits = std::iter::once(word).chain(sign).collect();
+            return Some(scene.plain().fix_all("a function is defined by `def`, its name starts with `@`", edits));
+        }
     }
     let name = match found {
         // Of definitions, with some before.
@@ -82,6 +92,21 @@ fn function_without_def(scene: &TokenContext) -> Option<Diagnostic> {
     let report = scene.message().at(scene.place(), "not expected here");
     let report = if place == scene.place() { report } else { report.also(place, "read as a call") };
     Some(report.fix("a function is defined by `def`", Span { end: place.start, ..place }, "def "))
+}
+
+fn is_word_for_def(word: &str) -> bool {
+    matches!(word, "fn" | "fun" | "func" | "function" | "define") || word.eq_ignore_ascii_case("def")
+}
+
+/// `Let %x = …`.
+fn capital_let(scene: &TokenContext) -> Option<Diagnostic> {
+    let word = scene.before(1).filter(|word| word.tok == Tok::Ident)?;
+    let binds = scene.found()? == Tok::Local && matches!(scene.tok(scene.at + 1), Some(Tok::Assign | Tok::Colon));
+    let place = word.span(scene.file);
+    (binds && word.text(scene.source).eq_ignore_ascii_case("let")).then(|| {
+        let report = Diagnostic::new(E0101, format!("expected `let`, found `{}`", word.text(scene.source)));
+        report.at(place, "keywords are written in lower case").fix("write `let`", place, "let").certain()
+    })
 }
 
 /// `switch (%x) { … }`.
@@ -99,8 +124,7 @@ fn other_word_for_match(scene: &TokenContext) -> Option<Diagnostic> {
         _ => return None,
     };
     let place = token.span(scene.file);
-    let report =
-        Diagnostic::new(relayc_base::diag::codes::E0101, format!("expected an operator or `;`, found {}", scene.found_words()));
+    let report = Diagnostic::new(E0101, format!("expected an operator or `;`, found {}", scene.found_words()));
     let report = report.at(scene.place(), "not expected after a call").also(place, "read as the name of what is called");
     Some(report.fix(format!("write `{meant}`"), place, meant))
 }
@@ -133,20 +157,45 @@ fn missing_else(scene: &TokenContext) -> Option<Diagnostic> {
     let between = scene.found()? == Tok::LBrace && scene.before_tok(1)? == Tok::RBrace && scene.expected.has(Tok::Else);
     between.then(|| {
         let message = format!("expected `else`, found {}", scene.found_words());
-        let report = Diagnostic::new(relayc_base::diag::codes::E0101, message).at(scene.place(), "another branch without `else`");
+        let report = Diagnostic::new(E0101, message).at(scene.place(), "another branch without `else`");
         report.fix("write `else`", scene.behind(), " else")
     })
 }
 
-/// `f(%x, a=1; b=2)`.
+/// `f(%x, a=1; b=2)`, `f(%x, %w; units=4)`.
 fn semicolon_in_parentheses(scene: &TokenContext) -> Option<Diagnostic> {
-    let inside = scene.found()? == Tok::Semi && scene.around().is_some_and(|open| scene.tokens[open].tok != Tok::LBrace);
+    let is_key = scene.found()? == Tok::Assign && scene.before_tok(1)? == Tok::Ident && scene.before_tok(2)? == Tok::Semi;
+    if is_key && scene.around().is_some_and(|open| scene.tokens[open].tok == Tok::LParen) {
+        let place = scene.before(2)?.span(scene.file);
+        let report = Diagnostic::new(E0101, "expected `,`, found `;`").at(place, "not expected among arguments");
+        return Some(report.fix("write `,`", place, ",").certain());
+    }
+    // In braces stand the constructors of a type as well.
+    let in_list = |open: usize| scene.tokens[open].tok != Tok::LBrace || !scene.expected.has(Tok::Semi);
+    let inside = scene.found()? == Tok::Semi && scene.around().is_some_and(in_list);
     (inside && scene.expected.has(Tok::Comma)).then(|| scene.plain().fix("write `,`", scene.place(), ","))
 }
 
-/// `nn.leaky_relu(%x, alpha: 0.1f)`.
+/// `nn.dense(%x, %w, units4)`.
+fn attribute_without_sign(scene: &TokenContext) -> Option<Diagnostic> {
+    let key = scene.before(1).filter(|key| key.tok == Tok::Ident && scene.expected.has(Tok::Assign))?;
+    let text = key.text(scene.source);
+    let name = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    let in_call = scene.around().is_some_and(|open| scene.tokens[open].tok == Tok::LParen) && !scene.in_parameters();
+    if !in_call || name.is_empty() || name.len() == text.len() || !matches!(scene.found()?, Tok::Comma | Tok::RParen) {
+        return None;
+    }
+    let place = key.span(scene.file);
+    let gap = Span { start: place.start + name.len() as u32, end: place.start + name.len() as u32, ..place };
+    let number = &text[name.len()..];
+    let report = Diagnostic::new(E0101, format!("expected an attribute, found `{}`", excerpt(text))).at(place, "has no value");
+    Some(report.fix(format!("an attribute is written `{}={number}`", excerpt(name)), gap, "="))
+}
+
+/// `nn.leaky_relu(%x, alpha: 0.1f)`, `nn.dense(%x, %w, units=4, out_dtype=="float32")`.
 fn colon_of_an_attribute(scene: &TokenContext) -> Option<Diagnostic> {
-    let is_key = scene.before_tok(1)? == Tok::Ident && scene.found()? == Tok::Colon;
+    let is_sign = matches!(scene.found()?, Tok::Colon | Tok::EqEq) && scene.expected.has(Tok::Assign);
+    let is_key = scene.before_tok(1)? == Tok::Ident && (is_sign || scene.found()? == Tok::Colon);
     let open = scene.around().filter(|_| is_key)?;
     let before = |n: usize| open.checked_sub(n).and_then(|at| scene.tok(at));
     let is_call = match before(1)? {

@@ -33,6 +33,7 @@ pub mod walk;
 pub use again::Parsed;
 pub use decode::decode;
 pub use dialect::Dialect;
+pub use foreign_operators::divisor;
 pub use parse::{parse, parse_again, parse_as};
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! a line without a `;` gets one, and the last `return` goes. Nothing is copied: the edits write between the tokens.
 
 use super::errors::excerpt;
+use super::foreign_operators::divisor;
 use super::starts::{indent, starts_line};
 use super::token::{Tok, TokSet};
 use super::token_context::{TokenContext, put};
@@ -21,17 +22,30 @@ const MOST_AFTER: usize = 1 << 16;
 /// The most tokens between `lambda` and its colon that are looked at.
 const MOST_PARAMS: usize = 40;
 
+/// Words that begin statements of Python without a form in Relay.
+const STATEMENTS: [&str; 10] = ["for", "while", "with", "try", "raise", "del", "assert", "yield", "global", "nonlocal"];
+
+const FLOOR_DIVISION_NOTE: &str = "`//` begins a comment; the floor of a quotient is `floor_divide(a, b)`";
+
+const FLOOR_DIVISION: &str = "`//` behind this begins a comment; the floor of a quotient is `floor_divide(a, b)`";
+
 /// The edits that make Relay of Python's lines.
 struct Rewrite<'c, 't> {
     scene: &'c TokenContext<'t>,
     edits: Vec<Edit>,
     /// Names that were bound without a sign.
     names: FxHashSet<&'t str>,
+    /// All names that were bound.
+    bound: FxHashSet<&'t str>,
+    /// A place that may mean something else, and what to say of it: the rewriting is not certain then.
+    doubt: Option<(Span, &'static str)>,
 }
+
+const BOUND_TWICE: &str = "bound again, which hides no earlier value here: give it another name";
 
 impl<'c, 't> Rewrite<'c, 't> {
     fn new(scene: &'c TokenContext<'t>) -> Rewrite<'c, 't> {
-        Rewrite { scene, edits: vec![], names: FxHashSet::default() }
+        Rewrite { scene, edits: vec![], names: FxHashSet::default(), bound: FxHashSet::default(), doubt: None }
     }
 
     fn text(&self, at: usize) -> &'t str {
@@ -50,8 +64,22 @@ impl<'c, 't> Rewrite<'c, 't> {
         self.scene.tokens.get(at).map_or(0, |token| indent(self.scene.source, token.start as usize))
     }
 
+    fn doubt(&mut self, at: usize, why: &'static str) {
+        let place = self.scene.tokens.get(at).map_or(self.scene.place(), |token| token.span(self.scene.file));
+        self.doubt.get_or_insert((place, why));
+    }
+
+    /// Notes that a name is bound. In Python a second time changes the variable.
+    fn claim(&mut self, at: usize) {
+        let name = self.text(at).trim_start_matches('%');
+        if !self.bound.insert(name) {
+            self.doubt(at, BOUND_TWICE);
+        }
+    }
+
     /// Binds a name without a sign.
     fn bind(&mut self, at: usize, before: &str) {
+        self.claim(at);
         let name = self.text(at);
         self.names.insert(name);
         self.insert(self.scene.front(at), &format!("{before}%"));
@@ -98,14 +126,31 @@ impl<'c, 't> Rewrite<'c, 't> {
             }
             let begins = depth == 0 && (at == first || (self.starts_line(at) && self.indent(at) == inner));
             let goes_on = tok == Tok::Else || matches!(self.text(at), "elif" | "else") || at == 0;
+            if scene.is_divided(at) {
+                self.doubt(at, FLOOR_DIVISION);
+            }
             if begins && !goes_on {
+                if at != first && scene.tok(last_stmt) == Some(Tok::If) {
+                    self.doubt(last_stmt, "has a value, which goes nowhere: `let %h = if (…) { … } else { … };`");
+                }
                 if at != first && !matches!(scene.tok(at - 1), Some(Tok::Semi | Tok::Comma)) {
                     self.insert(scene.rear(at - 1), ";");
                 }
                 last_stmt = at;
                 match (tok, scene.tok(at + 1)) {
                     (Tok::Ident, Some(Tok::Assign)) => self.bind(at, "let "),
-                    (Tok::Local, Some(Tok::Assign)) => self.insert(scene.front(at), "let "),
+                    (Tok::Local, Some(Tok::Assign)) => {
+                        self.claim(at);
+                        self.insert(scene.front(at), "let ");
+                    }
+                    (Tok::Ident, Some(next)) if STATEMENTS.contains(&self.text(at)) && next != Tok::LParen => {
+                        self.doubt(at, "has no form in Relay");
+                    }
+                    (Tok::Ident | Tok::Local, Some(Tok::Plus | Tok::Minus | Tok::Star | Tok::Slash))
+                        if scene.tok(at + 2) == Some(Tok::Assign) =>
+                    {
+                        self.doubt(at, BOUND_TWICE);
+                    }
                     _ => self.mention(at, depth),
                 }
             } else {
@@ -122,6 +167,7 @@ impl<'c, 't> Rewrite<'c, 't> {
             at += 1;
         }
         let last = at.checked_sub(1).filter(|last| *last >= first)?;
+        self.needs_value(last_stmt, last);
         if self.text(last_stmt) == "return" && last_stmt < last {
             let word = scene.tokens[last_stmt].span(scene.file);
             self.insert(Span { end: scene.tokens[last_stmt + 1].start, ..word }, "");
@@ -132,6 +178,37 @@ impl<'c, 't> Rewrite<'c, 't> {
         let close = if on_line { " }".to_owned() } else { format!("\n{}}}", " ".repeat(outer.min(MAX_INDENT))) };
         self.insert(scene.rear(last), &close);
         Some(last)
+    }
+
+    /// Whether each branch of the last statement of a block has a value.
+    fn needs_value(&mut self, stmt: usize, last: usize) {
+        const NO_VALUE: &str = "the last of its block, whose value it should be";
+        let binds = |at: usize| {
+            let name = if self.scene.tok(at) == Some(Tok::Let) { at + 1 } else { at };
+            let named = matches!(self.scene.tok(name), Some(Tok::Ident | Tok::Local | Tok::Graph));
+            named && matches!(self.scene.tok(name + 1), Some(Tok::Assign | Tok::Colon))
+        };
+        let is_if = self.scene.tok(stmt) == Some(Tok::If);
+        let (mut begun, mut has_else, mut wrong) = (stmt, false, None);
+        for at in stmt + 1..=last {
+            // Relay's own braces are checked as they are.
+            if self.scene.tok(at) == Some(Tok::LBrace) {
+                return;
+            }
+            if self.starts_line(at) && is_if {
+                let is_else = self.scene.tok(at) == Some(Tok::Else);
+                if is_else || self.text(at) == "elif" {
+                    wrong = wrong.or(Some(begun).filter(|&begun| binds(begun)));
+                    has_else |= is_else;
+                }
+                begun = at;
+            }
+        }
+        match wrong.or(Some(begun).filter(|&begun| binds(begun))) {
+            Some(at) => self.doubt(at, NO_VALUE),
+            None if is_if && !has_else => self.doubt(stmt, "has no value without `else`"),
+            None => {}
+        }
     }
 
     /// A block behind a colon.
@@ -151,6 +228,9 @@ impl<'c, 't> Rewrite<'c, 't> {
 
     fn finish(mut self, report: Diagnostic, title: impl Into<String>) -> Diagnostic {
         self.edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+        if let Some((place, why)) = self.doubt {
+            return report.also(place, why).fix_all(title, self.edits);
+        }
         report.fix_all(title, self.edits).certain()
     }
 }
@@ -185,6 +265,31 @@ impl TokenContext<'_> {
         matches!(before, None | Some(Tok::Semi | Tok::LBrace | Tok::FatArrow)) || starts_line(self.tokens, at, self.source)
     }
 
+    /// Whether a name is bound before a token, in the scopes around it.
+    pub(crate) fn is_bound_before(&self, at: usize) -> bool {
+        let name = self.tokens[at].text(self.source).trim_start_matches('%');
+        let mut depth = 0usize;
+        for before in (at.saturating_sub(MOST_AFTER)..at).rev() {
+            let token = self.tokens[before];
+            match token.tok {
+                Tok::RBrace => depth += 1,
+                Tok::LBrace => depth = depth.saturating_sub(1),
+                Tok::Def => return false,
+                Tok::Local if depth == 0 && token.text(self.source).trim_start_matches('%') == name => return true,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Whether the comment behind an operand may be the divisor of Python's `%a // %b`.
+    pub(crate) fn is_divided(&self, at: usize) -> bool {
+        const OPERANDS: TokSet =
+            TokSet::of(&[Tok::Local, Tok::Graph, Tok::Ident, Tok::Int, Tok::Float, Tok::RParen, Tok::RBracket]);
+        let token = self.tokens.get(at).filter(|token| OPERANDS.has(token.tok));
+        token.is_some_and(|token| divisor(self.source, token.end as usize).is_some())
+    }
+
     /// The name right before the token that does not fit.
     fn word_before(&self) -> Option<(usize, &str)> {
         let at = self.at.checked_sub(1).filter(|&at| self.tok(at) == Some(Tok::Ident))?;
@@ -199,6 +304,7 @@ pub(super) fn function(scene: &TokenContext) -> Option<Diagnostic> {
     let in_name = before == Tok::Def && found == Tok::Ident;
     let in_params =
         before == Tok::Ident && scene.expected.has(Tok::Assign) && matches!(found, Tok::Colon | Tok::Comma | Tok::RParen);
+    let in_params = in_params && scene.in_parameters();
     let in_body = scene.expected.has(Tok::LBrace) && (found == Tok::Colon || starts_line(scene.tokens, scene.at, scene.source));
     if !in_name && !in_params && !in_body {
         return None;
@@ -239,6 +345,7 @@ impl Rewrite<'_, '_> {
                 Tok::Ident if first && matches!(scene.tok(at + 1), Some(Tok::Colon | Tok::Comma | Tok::RParen)) => {
                     self.bind(at, "");
                 }
+                Tok::Local if first => self.claim(at),
                 _ => {}
             }
         }
@@ -296,8 +403,10 @@ pub(super) fn condition(scene: &TokenContext) -> Option<Diagnostic> {
         Tok::LBrace => ("a condition stands in parentheses", "write `if (…) { … } else { … }`"),
         Tok::Colon => {
             let mut last = rewrite.suite(head, end)?;
+            let mut has_else = false;
             loop {
                 let next = last + 1;
+                has_else |= scene.tok(next) == Some(Tok::Else);
                 last = match scene.tok(next) {
                     Some(Tok::Else) if scene.tok(next + 1) == Some(Tok::Colon) => rewrite.suite(head, next + 1)?,
                     Some(Tok::Ident) if rewrite.text(next) == "elif" => {
@@ -308,6 +417,9 @@ pub(super) fn condition(scene: &TokenContext) -> Option<Diagnostic> {
                     }
                     _ => break,
                 };
+            }
+            if !has_else {
+                rewrite.doubt(head, "has no value without `else`");
             }
             ("a branch stands in braces", "write `if (…) { … } else { … }`")
         }
@@ -376,6 +488,9 @@ pub(super) fn return_word(scene: &TokenContext) -> Option<Diagnostic> {
     let report = report.note("the last expression of a block is its value");
     let removed = Span { end: scene.place().start, ..place };
     let end = scene.flat_end(scene.at);
+    if (scene.at..end).any(|at| scene.is_divided(at)) {
+        return Some(report.help("leave it out").note(FLOOR_DIVISION_NOTE));
+    }
     let mut edits = vec![put(removed, "")];
     match (scene.tok(end), scene.tok(end + 1)) {
         (Some(Tok::RBrace) | None, _) => {}
@@ -511,6 +626,9 @@ pub(super) fn binding(scene: &TokenContext) -> Option<Diagnostic> {
     if !is_name || !matches!(found, Tok::Assign | Tok::Colon) {
         return None;
     }
+    if scene.is_bound_before(name) {
+        rewrite.doubt(name, BOUND_TWICE);
+    }
     let end = scene.flat_end(scene.at);
     let assign = scene.flat(scene.at, TokSet::of(&[Tok::Assign])).filter(|&at| at < end)?;
     // A bare name in parentheses is the key of an attribute.
@@ -531,6 +649,9 @@ pub(super) fn binding(scene: &TokenContext) -> Option<Diagnostic> {
         rewrite.mentions(end + 1);
     }
     let local = excerpt(text.trim_start_matches('%'));
+    if (name..end).any(|at| scene.is_divided(at)) {
+        rewrite.doubt(name, FLOOR_DIVISION);
+    }
     let report = Diagnostic::new(E0101, format!("expected `let` before `{}`", excerpt(text)));
     Some(rewrite.finish(report.at(place, "bound without `let`"), format!("a local is bound by `let %{local} = …;`")))
 }
@@ -550,7 +671,9 @@ pub(super) fn unpacking(scene: &TokenContext) -> Option<Diagnostic> {
         return None;
     }
     let mut names = vec![];
-    for token in &scene.tokens[names_from..names_end] {
+    let mut is_new = true;
+    for (at, token) in (names_from..).zip(&scene.tokens[names_from..names_end]) {
+        is_new &= !scene.is_bound_before(at);
         match token.tok {
             tok if FIRST.has(tok) => names.push(token.text(scene.source).trim_start_matches('%')),
             Tok::Comma => {}
@@ -564,5 +687,6 @@ pub(super) fn unpacking(scene: &TokenContext) -> Option<Diagnostic> {
     let taken: String = names.iter().enumerate().map(|(i, name)| format!(" let %{name} = %{whole}.{i};")).collect();
     let report = Diagnostic::new(E0105, "a `let` binds one name").at(scene.place(), "not expected here");
     let edits = vec![put(head, &format!("let %{whole} ")), put(scene.rear(end), &taken)];
-    Some(report.fix_all("take the fields of the tuple by number, `%t.0`", edits).certain())
+    let report = report.fix_all("take the fields of the tuple by number, `%t.0`", edits);
+    Some(if is_new { report.certain() } else { report })
 }

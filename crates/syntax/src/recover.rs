@@ -378,7 +378,13 @@ impl<'t> Recovery<'t> {
             return Some(Patch { start: at, end: at, put: &[Tok::Semi] });
         }
         let is_list = matches!(inner.kind, Kind::Part | Kind::Clauses);
-        let patch = if failure.expected.has(Tok::Comma) && is_list && STARTS.has(tok) {
+        let after_local = at.checked_sub(1).and_then(|before| self.tok(before)) == Some(Tok::Local);
+        let is_type = matches!(tok, Tok::Ident | Tok::Tensor | Tok::Fn | Tok::Ref);
+        let patch = if tok == Tok::Semi && failure.expected.has(Tok::Comma) && inner.kind == Kind::Part {
+            Patch { start: at, end: at + 1, put: &[Tok::Comma] }
+        } else if failure.expected.has(Tok::Colon) && inner.kind == Kind::Part && after_local && is_type {
+            Patch { start: at, end: at, put: &[Tok::Colon] }
+        } else if failure.expected.has(Tok::Comma) && is_list && STARTS.has(tok) {
             Patch { start: at, end: at, put: &[Tok::Comma] }
         } else if self.is_extra(at, failure.expected) {
             Patch { start: at, end: at + 1, put: &[] }

@@ -1,6 +1,7 @@
 //! A token that does not fit, and the tokens around it.
 
 use super::errors::excerpt;
+use super::starts::starts_line;
 use super::token::{OPERATORS, Tok, TokSet, Token, words};
 use relayc_base::diag::codes::E0101;
 use relayc_base::diag::{Diagnostic, Edit};
@@ -283,6 +284,15 @@ impl TokenContext<'_> {
             (Tok::Local | Tok::Graph | Tok::Int | Tok::Float | Tok::Meta, next) => (next != Some(Tok::Dot)).then_some(at),
             _ => None,
         }
+    }
+
+    /// Whether a variable stands alone before the last `;`, on a line of its own or behind a statement.
+    pub(crate) fn bare_value(&self) -> bool {
+        let Some(value) = self.at.checked_sub(2) else { return false };
+        let before = value.checked_sub(1).and_then(|at| self.tok(at));
+        let begins = matches!(before, None | Some(Tok::Semi | Tok::LBrace | Tok::FatArrow))
+            || starts_line(self.tokens, value, self.source);
+        begins && matches!(self.tokens[value].tok, Tok::Local | Tok::Graph)
     }
 
     /// The name that the statement before the last `;` binds.

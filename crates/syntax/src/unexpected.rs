@@ -45,6 +45,7 @@ pub(super) fn report(file: FileId, source: &str, tokens: &[Token], failure: &Fai
         comma_for_dot,
         comma_for_semicolon,
         call_without_parentheses,
+        wrong_assign,
         missing_semicolon,
         missing_separator,
     ];
@@ -151,10 +152,13 @@ fn digits_and_letters(scene: &TokenContext) -> Option<Diagnostic> {
     let number = scene.before(1)?;
     let glued = matches!(number.tok, Tok::Int | Tok::Float) && scene.found()? == Tok::Ident && scene.touches_before();
     glued.then(|| {
-        let place = number.span(scene.file).to(scene.place());
-        Diagnostic::new(E0101, format!("`{}` is not a number", excerpt(&scene.source[number.start as usize..place.end as usize])))
-            .at(place, "a number and a name without a blank between them")
-            .note("numbers are decimal, without `_`; an integer is `1` or `1i64`, a float `2.5f` or `2.5f16`")
+        let (text, place) = (number.text(scene.source), number.span(scene.file).to(scene.place()));
+        let report = Diagnostic::new(E0101, format!("`{}` is not a number", excerpt(&[text, scene.text()].concat())))
+            .at(place, "a number and a name without a blank between them");
+        match scene.text() {
+            "F" => report.fix(format!("write `{}f`", excerpt(text)), scene.place(), "f").certain(),
+            _ => report.note("numbers are decimal, without `_`; an integer is `1` or `1i64`, a float `2.5f` or `2.5f16`"),
+        }
     })
 }
 
@@ -296,12 +300,21 @@ fn missing_semicolon(scene: &TokenContext) -> Option<Diagnostic> {
     let next = starts_statement(scene.tokens, scene.at, scene.source);
     let ends_here = scene.expected.has(Tok::Semi) && !scene.expected.has(Tok::Comma);
     let operand = scene.found().is_some_and(|tok| STARTS.has(tok));
+    let divides = scene.at.checked_sub(1).is_some_and(|at| scene.is_divided(at));
     (ends_here && (next || (operand && scene.in_binding())))
         .then(|| {
             let message = if next { format!("expected `;`, found {}", scene.found_words()) } else { scene.message().message };
             Diagnostic::new(E0101, message).at(scene.behind(), "`;` is missing here").fix("write `;`", scene.behind(), ";")
         })
-        .map(|report| if next { report.certain() } else { report })
+        .map(|report| if next && !divides { report.certain() } else { report })
+}
+
+/// `let %x == …;`, `let %x: T : …;`.
+fn wrong_assign(scene: &TokenContext) -> Option<Diagnostic> {
+    let wrong = matches!(scene.found()?, Tok::EqEq | Tok::Colon | Tok::Arrow | Tok::FatArrow) && scene.expected.has(Tok::Assign);
+    // Behind the key of an attribute a `.` may stand as well.
+    (wrong && !scene.expected.has(Tok::Dot) && !scene.wants_operator())
+        .then(|| scene.plain().fix("a binding is written with `=`", scene.place(), "=").certain())
 }
 
 /// Only a separator is expected, or a list continues without its first comma.
@@ -362,6 +375,10 @@ fn value_missing(scene: &TokenContext) -> Option<Diagnostic> {
             .message()
             .at(scene.behind(), "a value is missing here")
             .note("statements end in `;`, and after the last one stands the value of the whole");
+        if scene.bare_value() {
+            let semi = scene.before(1).map_or(scene.behind(), |semi| semi.span(scene.file));
+            return report.fix("remove the `;` behind the value", semi, "");
+        }
         match scene.last_bound() {
             Some(name) => report.fix(format!("write the name of the value: `{name}`"), scene.behind(), format!("\n{name}")),
             None => report,
@@ -423,7 +440,7 @@ fn missing_colon(scene: &TokenContext) -> Option<Diagnostic> {
     const TYPES: TokSet = TokSet::of(&[Tok::Tensor, Tok::Ident, Tok::Fn, Tok::Ref, Tok::LParen]);
     let found = scene.found()?;
     // A type that is a name has been read as the key of an attribute.
-    let is_key = scene.before_tok(1)? == Tok::Ident && scene.expected.has(Tok::Assign);
+    let is_key = matches!(scene.before_tok(1)?, Tok::Ident | Tok::Tensor) && scene.expected.has(Tok::Assign);
     let ty = match found {
         Tok::Comma | Tok::RParen | Tok::LBracket if is_key => scene.at - 1,
         _ => scene.at,
@@ -465,7 +482,11 @@ fn missing_sigil(scene: &TokenContext) -> Option<Diagnostic> {
         Tok::Def if scene.expected.has(Tok::Global) => ("@", "a global name starts with `@`"),
         Tok::Let | Tok::FreeVar if scene.expected.has(Tok::Local) => ("%", "a local variable starts with `%`"),
         // Parameters: a key of attributes is what was read.
-        Tok::Ident if matches!(found, Tok::Colon | Tok::Comma | Tok::RParen) && scene.expected.has(Tok::Assign) => {
+        Tok::Ident
+            if matches!(found, Tok::Colon | Tok::Comma | Tok::RParen)
+                && scene.expected.has(Tok::Assign)
+                && scene.in_parameters() =>
+        {
             let name = scene.before(1)?.span(scene.file);
             let place = Span { end: name.start, ..name };
             let report = Diagnostic::new(E0101, "expected a parameter, found a name without `%`");

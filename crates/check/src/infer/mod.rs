@@ -511,9 +511,13 @@ impl<'a> Infer<'a> {
         if def.args.len() != 1 || fields.len() < 2 || self.lacks_attrs(call) {
             return false;
         }
-        let tuple = self.module.types.tuple(&fields);
         let attrs = call_attrs(self.module, call).to_vec();
-        self.relation_holds(def, &attrs, &[tuple])
+        // Tensors that do not fit each other are meant as a tuple as well, if equal ones would be one.
+        let equal = vec![fields[0]; fields.len()];
+        [fields, equal].into_iter().any(|fields| {
+            let tuple = self.module.types.tuple(&fields);
+            self.relation_holds(def, &attrs, &[tuple])
+        })
     }
 
     fn exit_if(&mut self, expr: ExprId, cond: ExprId, then_branch: ExprId, else_branch: ExprId) -> Ty {

@@ -6,7 +6,7 @@ use relayc_base::Span;
 use relayc_base::diag::Edit;
 use relayc_base::text::shortened;
 use relayc_ir::attrs::{AttrSchema, AttrValue, Field, Kind, OpId};
-use relayc_syntax::ast::{self, ExprKind};
+use relayc_syntax::ast::{self, BinOp, ExprKind};
 use relayc_syntax::literal;
 
 /// The most arguments that are taken for attributes.
@@ -25,12 +25,57 @@ impl Resolver<'_> {
     pub(super) fn misplaced(&mut self, op: OpId, callee: Span, args: &[ast::ExprId], attrs: ast::List<ast::Attr>) -> bool {
         let Some(params) = self.ops.args(op) else { return false };
         let attrs = self.ast.items(attrs);
+        if self.compared(op, args) || self.in_sequence(op, callee, params.len(), args) {
+            return true;
+        }
         if args.len() > params.len() {
             let attributes = self.positional(op, callee, params.len(), args, attrs);
             return attributes.or_else(|| self.of_more(op, callee, params.len(), args.len())).is_some();
         }
         let is_param = |attr: &ast::Attr| params.iter().any(|param| param.name == self.ast.text(attr.key));
         attrs.iter().any(is_param) && self.keywords(op, args.len(), attrs).is_some()
+    }
+
+    /// `nn.dense(%x, %w, units==4)`: an attribute with the sign of a comparison.
+    fn compared(&mut self, op: OpId, args: &[ast::ExprId]) -> bool {
+        let Some(schema) = self.ops.schema(op) else { return false };
+        let mut found = false;
+        for &arg in args {
+            let ExprKind::Binary { op: BinOp::Eq, op_span, lhs, rhs } = self.ast.exprs[arg].kind else { continue };
+            let ast::Expr { span, kind } = self.ast.exprs[lhs];
+            let key = self.ast.text(span);
+            if !matches!(kind, ExprKind::Name) || schema.position(key).is_none() {
+                continue;
+            }
+            // It has been taken for an operator.
+            self.diagnostics.retain(|report| report.span() != span);
+            let value = shortened(self.ast.text(self.ast.exprs[rhs].span), MAX_SHOWN);
+            self.diagnostics.push(errors::compared_attr(key, &value, op_span));
+            found = true;
+        }
+        found
+    }
+
+    /// `nn.dense(%x; %w, units=4)`: what stands before a `;` is no argument.
+    fn in_sequence(&mut self, op: OpId, callee: Span, n_params: usize, args: &[ast::ExprId]) -> bool {
+        let n_found = args.len();
+        if n_found >= n_params {
+            return false;
+        }
+        for &arg in args {
+            let ast::Expr { span, kind: ExprKind::Seq { stmts, value } } = self.ast.exprs[arg] else { continue };
+            let [stmt] = self.ast.items(stmts) else { continue };
+            let ast::StmtKind::Expr(first) = self.ast.stmts[*stmt].kind else { continue };
+            let (before, behind) = (self.ast.exprs[first].span, self.ast.exprs[value].span);
+            let gap = Span { start: before.end, end: behind.start, ..span };
+            if self.ast.text(gap).trim() == ";" && n_found + 1 == n_params {
+                let at = gap.start + self.ast.text(gap).find(';').unwrap_or(0) as u32;
+                let place = Span { start: at, end: at + 1, ..span };
+                self.diagnostics.push(errors::semicolon_argument(self.ops.name(op), (n_params, n_found), callee, place));
+                return true;
+            }
+        }
+        false
     }
 
     /// `nn.softmax(%x, -1)`: the attributes in the order of the schema, which is that of TVM's functions of Python.

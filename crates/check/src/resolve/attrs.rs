@@ -12,7 +12,7 @@ use relayc_syntax::literal;
 use rustc_hash::FxHashMap;
 
 /// The key that names the type of a call's attributes.
-const TYPE_KEY: &str = "attrs_type_key";
+pub(super) const TYPE_KEY: &str = "attrs_type_key";
 
 /// How much of a value a message shows.
 pub(super) const MAX_SHOWN: usize = 40;

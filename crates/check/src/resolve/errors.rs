@@ -158,6 +158,23 @@ pub(super) fn positional_attrs(
         .fix_all(format!("attributes are written with their names: `{written}`"), edits)
 }
 
+/// `units==4` among arguments.
+pub(super) fn compared_attr(key: &str, value: &str, sign: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0302, format!("`{key}` is an attribute, not an argument"))
+        .at(sign, "a comparison")
+        .fix(format!("an attribute is written `{key}={value}`"), sign, "=")
+        .certain()
+}
+
+/// A `;` between two arguments.
+pub(super) fn semicolon_argument(op: &str, n: (usize, usize), callee: Span, place: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0302, format!("`{op}` takes {}, found {}", count(n.0, "argument"), n.1))
+        .at(place, "what stands before a `;` is no argument")
+        .also(callee, "called here")
+        .fix("write `,`", place, ",")
+        .certain()
+}
+
 /// More arguments than the operator takes, as many as another one does.
 pub(super) fn other_operator(op: &str, other: &str, n: (usize, usize), callee: Span) -> Diagnostic {
     Diagnostic::new(codes::E0302, format!("`{op}` takes {}, found {}", count(n.0, "argument"), n.1))
@@ -423,6 +440,11 @@ pub(super) fn missing_attrs(
     let message = format!("`{name}`: the {noun} {} {verb} missing", join_words(&names, "and"));
     let all = join_words(&names, "and");
     let mut diagnostic = Diagnostic::new(codes::E0402, message).at(op, format!("needs {all}"));
+    if fields.iter().all(|field| matches!(field.kind, Kind::Expr)) {
+        let none = fields.iter().map(|field| format!("{}=None", field.name)).collect::<Vec<_>>().join(", ");
+        let title = format!("add `{none}`, which leaves it to the arguments");
+        return diagnostic.fix(title, end, format!("{separator}{none}"));
+    }
     for field in fields {
         let name = field.name;
         let value = field.kind.words().trim_end_matches(" or `None`");

@@ -29,7 +29,7 @@ use relayc_ir::types::Ty;
 use relayc_ir::{self as ir, ExprKind, FuncId, Global, Module, Operand, Root, VarId};
 use relayc_syntax::ast::{self, Ast};
 use relayc_syntax::literal;
-use relayc_syntax::old_calls::OldCalls;
+use relayc_syntax::old_calls::{OldCall, OldCalls};
 use rustc_hash::{FxHashMap, FxHashSet};
 use scope::{GraphTable, Scopes};
 
@@ -471,7 +471,7 @@ impl<'a> Resolver<'a> {
             _ => false,
         };
         if (is_wrong || self.old_calls.is_old_text())
-            && let Some(old) = self.old_calls.of(expr)
+            && let Some(old) = self.old_calls.of(expr).filter(|old| matches!(kind, ExprKind::Error) || self.is_old(old))
         {
             let said = self.diagnostics.drain(n_reports.min(self.diagnostics.len())..).next();
             let missing = said.filter(|report| old.only_lacks && report.code == codes::E0402);
@@ -489,6 +489,13 @@ impl<'a> Resolver<'a> {
         self.push_new(span, ExprKind::Call { callee: callee.expr, args, attrs });
     }
 
+    /// Whether a call that looks like one of an older TVM has no attribute of another name: one is misspelt then, not old.
+    fn is_old(&self, old: &OldCall) -> bool {
+        let schema = self.ops.find(old.operator).and_then(|op| self.ops.schema(op).or(self.ops.meta_schema(op)));
+        let is_known = |key: &str| key == attrs::TYPE_KEY || schema.is_some_and(|schema| schema.position(key).is_some());
+        old.advice.is_some() || old.others.iter().all(|key| is_known(&name_text(self.ast.text(*key))))
+    }
+
     /// Reports calls that look right, in a text that is old because others do not.
     fn report_hidden_old_calls(&mut self) {
         if !self.has_old_calls {
@@ -497,7 +504,7 @@ impl<'a> Resolver<'a> {
         let is_reported = |report: &Diagnostic| report.code == codes::E0406;
         let reported: FxHashSet<u32> = self.diagnostics.iter().filter(|d| is_reported(d)).map(|d| d.span().start).collect();
         for old in OldCalls::new(self.ast).all() {
-            if !old.only_lacks && !reported.contains(&old.callee.start) {
+            if !old.only_lacks && !reported.contains(&old.callee.start) && self.is_old(&old) {
                 self.diagnostics.push(errors::old_call(self.ast.text(old.callee), &old));
             }
         }

@@ -226,7 +226,11 @@ impl<'a> Resolver<'a> {
                 errors::no_return(span, Span { end: span.end + n_blanks as u32, ..span })
             }
             None => match self.sign_of(&name, is_callee) {
-                Some((sign, certain)) => errors::without_sign(&name, span, sign, certain),
+                Some((sign, certain)) => {
+                    // Of `x // y` the divisor would go.
+                    let divides = relayc_syntax::divisor(&self.ast.source, span.end as usize).is_some();
+                    errors::without_sign(&name, span, sign, certain && !divides)
+                }
                 None => {
                     let elsewhere = self.ops.elsewhere(&name);
                     let near = || self.near.among_unordered(&name, self.ops.names().iter().chain(self.ctors.keys()).copied());

@@ -26,6 +26,10 @@ use std::collections::BTreeMap;
 pub struct OldCall {
     /// The name of the operator.
     pub callee: Span,
+    /// The operator that does it today.
+    pub operator: &'static str,
+    /// The keys of attributes that the form does not know, so that today's operator has to.
+    pub others: Vec<Span>,
     /// The last version that printed such calls: 7 for 0.7.
     pub until: u8,
     /// An example.
@@ -123,6 +127,8 @@ impl<'a> OldCalls<'a> {
         let rule = rules.find(|rule| rule.when.iter().all(|when| self.holds(when, rule, &call)))?;
         Some(OldCall {
             callee: call.callee,
+            operator: rule.operator_today(),
+            others: call.attrs.iter().filter(|attr| !rule.knows(&attr.name)).filter_map(|attr| Some(attr.at?.1)).collect(),
             until: rule.until,
             old: rule.old,
             today: rule.today,

@@ -25,6 +25,26 @@ impl Rule {
         }
     }
 
+    /// The operator of the result.
+    pub(super) fn operator_today(&self) -> &'static str {
+        let mut names = self.then.iter().filter_map(|then| if let Then::Name(name) = then { Some(*name) } else { None });
+        names.next_back().unwrap_or(self.operator)
+    }
+
+    /// Whether the form is recognised by an attribute, or a step is about it.
+    pub(super) fn knows(&self, attr: &str) -> bool {
+        let distinguishes = |when: &When| matches!(*when, When::Has(name) | When::Is(name, _) if name == attr);
+        let changes = |then: &Then| match *then {
+            Then::Drop(name) | Then::Rename(name, _) | Then::Value(name, _) | Then::Swap(name, _) | Then::Set(name, _) => {
+                name == attr
+            }
+            Then::Operand(_, name, ..) => name == attr,
+            Then::Fields(fields) => fields.iter().any(|(name, _)| *name == attr),
+            Then::Name(_) | Then::Insert(..) | Then::Projected(_) | Then::Gone(_) => false,
+        };
+        self.when.iter().any(distinguishes) || self.then.iter().any(changes)
+    }
+
     /// Whether calls of this form are right today, and mean something else.
     pub(super) fn is_ambiguous(&self) -> bool {
         self.when.iter().any(|when| matches!(when, When::OtherwiseToday))

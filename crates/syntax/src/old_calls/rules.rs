@@ -511,7 +511,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         operator: "strided_slice",
         until: 6,
-        when: &[Operands(1), Has("begin"), Has("end"), Lacks("strides")],
+        when: &[Operands(1), Has("begin"), Has("end"), Lacks("strides"), Lacks("axes")],
         then: &[Set("strides", "[1]"), Set("axes", "None")],
         old: "strided_slice(%x, begin=[1], end=[2])",
         today: "strided_slice(%x, begin=[1], end=[2], strides=[1], axes=None)",
