@@ -44,6 +44,7 @@ mod written;
 pub use package::left_open;
 use relayc_base::diag::{self, Code, Diagnostic, Edit, codes};
 use relayc_base::limits::DIAGNOSTICS;
+use relayc_base::text::count;
 use relayc_base::{FileId, Sources, Span};
 use relayc_check::infer::{self, Clean, DimOrigins};
 use relayc_check::resolve::{self, Mention};
@@ -244,7 +245,7 @@ pub fn analyse_again(name: &str, text: Arc<str>, how: &ReadOptions, earlier: Opt
         });
         let found = infer::infer_again(module, ops::table(), text, earlier);
         (origins, clean, n_inferred) = (found.origins, found.clean, found.n_inferred);
-        found.diagnostics
+        found.errors
     });
     Analysis { program, lexed, ast, mentions, origins, n_inferred, clean, parsed, whole }
 }
@@ -256,7 +257,7 @@ fn finish(
     mut found: Vec<Diagnostic>,
     until: Phase,
     how: &ReadOptions,
-    infer: impl FnOnce(&mut Module, &str) -> Vec<Diagnostic>,
+    infer: impl FnOnce(&mut Module, &str) -> (Vec<Diagnostic>, usize),
 ) {
     let Program { sources, module, diagnostics, timings, .. } = program;
     // A string or a list among the arguments is an attribute without its name where the operator has one.
@@ -284,11 +285,13 @@ fn finish(
     if until == Phase::Main {
         module.wrap_as_main();
     }
+    let mut n_more = 0;
     let unset = if infer_wanted { specialise::specialise(module, &how.entry, &how.set) } else { vec![] };
     if !unset.is_empty() {
         diagnostics.extend(unset);
     } else if infer_wanted {
-        let found = timings.time("infer", || infer(module, &ast.source));
+        let (found, more) = timings.time("infer", || infer(module, &ast.source));
+        n_more += more;
         diagnostics.extend(found.into_iter().filter(|d| !follows(d)));
     }
     if until == Phase::Lint && !diag::has_errors(diagnostics) {
@@ -305,7 +308,10 @@ fn finish(
     }
     lint::apply_comments(file, ast, &how.levels, diagnostics, until == Phase::Lint);
     how.levels.apply(diagnostics);
-    diag::sort_and_limit(diagnostics, DIAGNOSTICS.count());
+    n_more += diag::sort_and_limit(diagnostics, DIAGNOSTICS.count());
+    if let Some(last) = diagnostics.last_mut().filter(|_| n_more > 0) {
+        last.notes.push(format!("{} in this file are not shown", count(n_more, "more problem")));
+    }
 }
 
 /// Errors that missing text can cause.

@@ -147,15 +147,17 @@ fn einsum_rel(cx: &mut RelCx) -> RelResult {
             .at(Place::arg(0), "")
             .at(Place::attr("equation"), "")
     })?;
-    let dtype = data[0].dtype;
+    let first = data.tensor(cx, 0);
+    let dtype = first.dtype;
     let mut inputs = Vec::new();
     let mut dims: Vec<(Axis, SDim)> = Vec::new();
-    for (tensor, labels) in data.iter().zip(&equation.inputs) {
+    for (field, labels) in equation.inputs.iter().enumerate() {
+        let tensor = data.tensor(cx, field);
         cx.require("C3", tensor.dtype == dtype, || {
             let message = format!("expected `{dtype}`, found `{}`", tensor.dtype);
-            Fault::dtype(message).at(tensor.place(), "").at(data[0].place(), "")
+            Fault::dtype(message).at(tensor.place(), "").at(first.place(), "")
         })?;
-        let axes = operand_axes(cx, tensor, labels)?;
+        let axes = operand_axes(cx, &tensor, labels)?;
         for (at, &axis) in axes.iter().enumerate() {
             match dims.iter_mut().find(|(other, _)| *other == axis) {
                 Some((_, dim)) => *dim = common(cx, axis, *dim, tensor.dim(at))?,

@@ -2,6 +2,7 @@
 
 use super::attrs::IntOrInts;
 use crate::prelude::*;
+use crate::rel::TupleTy;
 use relayc_ir::kernel::View;
 
 attrs! {
@@ -52,39 +53,40 @@ pub const CONCATENATE: OpDef = OpDef {
 fn concatenate_rel(cx: &mut RelCx) -> RelResult {
     let attrs = ConcatenateAttrs::read(cx.attrs);
     let data = cx.tuple(0)?;
-    let dtype = require_alike(cx, ("C1", "C2"), &data)?;
-    let axis = cx.axis("C3", "axis", attrs.axis, data[0].rank())?;
+    let first = require_alike(cx, ("C1", "C2"), &data)?;
+    let axis = cx.axis("C3", "axis", attrs.axis, first.rank())?;
     let whole = total(cx, &data, axis)?;
-    let shape: RelResult<Shape> = (0..data[0].rank())
+    let shape: RelResult<Shape> = (0..first.rank())
         .map(|at| if at == axis { Ok(whole) } else { common_dim(cx, "C4", &data, at, whole.dim == Dim::Any) })
         .collect();
-    cx.set_out(shape?, dtype)
+    cx.set_out(shape?, first.dtype)
 }
 
-/// The rules that there are tensors, and that they have one rank and one dtype, which is returned.
-fn require_alike(cx: &RelCx, rules: (&'static str, &'static str), data: &[TensorTy]) -> RelResult<DType> {
+/// The rules that there are tensors, and that they have the rank and the dtype of the first, which is returned.
+fn require_alike(cx: &RelCx, rules: (&'static str, &'static str), data: &TupleTy) -> RelResult<TensorTy> {
     cx.require(rules.0, !data.is_empty(), || {
         Fault::shape("expected at least one tensor, found the empty tuple").at(super::rel::Place::arg(0), "")
     })?;
-    let first = &data[0];
-    for tensor in data {
-        cx.require(rules.1, tensor.rank() == first.rank(), || Fault::rank(first.rank(), tensor).at(first.place(), ""))?;
+    let first = data.tensor(cx, 0);
+    for tensor in data.tensors(cx) {
+        cx.require(rules.1, tensor.rank() == first.rank(), || Fault::rank(first.rank(), &tensor).at(first.place(), ""))?;
         cx.require(rules.1, tensor.dtype == first.dtype, || {
             Fault::dtype(format!("expected `{}`, found `{}`", first.dtype, tensor.dtype))
                 .at(tensor.place(), "")
                 .at(first.place(), "")
         })?;
     }
-    Ok(first.dtype)
+    Ok(first)
 }
 
 /// The sum of the dimensions along `axis`.
-fn total(cx: &mut RelCx, data: &[TensorTy], axis: usize) -> RelResult<SDim> {
-    if let [one] = data {
-        return Ok(one.dim(axis));
+fn total(cx: &mut RelCx, data: &TupleTy, axis: usize) -> RelResult<SDim> {
+    if data.len() == 1 {
+        return Ok(data.tensor(cx, 0).dim(axis));
     }
     let mut sum = Dim::known(0);
-    for tensor in data {
+    for field in 0..data.len() {
+        let tensor = data.tensor(cx, field);
         let dim = tensor.shape[axis];
         let fits = sum.value().zip(dim.value()).is_none_or(|(a, b)| a.checked_add(b).is_some());
         cx.require("C5", fits, || {
@@ -97,9 +99,9 @@ fn total(cx: &mut RelCx, data: &[TensorTy], axis: usize) -> RelResult<SDim> {
 
 /// The dimension in which all tensors agree. Where some are not known, it is not either, unless the concatenation is along
 /// an unknown dimension itself (`src/relay/op/tensor/transform.h`).
-fn common_dim(cx: &RelCx, rule: &'static str, data: &[TensorTy], at: usize, dynamic: bool) -> RelResult<SDim> {
-    let mut known = data.iter().filter(|tensor| tensor.shape[at] != Dim::Any);
-    let Some(first) = known.next() else { return Ok(data[0].dim(at)) };
+fn common_dim(cx: &RelCx, rule: &'static str, data: &TupleTy, at: usize, dynamic: bool) -> RelResult<SDim> {
+    let mut known = data.tensors(cx).filter(|tensor| tensor.shape[at] != Dim::Any);
+    let Some(first) = known.next() else { return Ok(data.tensor(cx, 0).dim(at)) };
     for tensor in known {
         let (expected, found) = (first.shape[at], tensor.shape[at]);
         cx.require(rule, expected.compatible(found), || {
@@ -110,7 +112,7 @@ fn common_dim(cx: &RelCx, rule: &'static str, data: &[TensorTy], at: usize, dyna
                 .equation(format!("data.{j}[{at}] == data.{i}[{at}]"), format!("{found} == {expected}"))
         })?;
     }
-    let unknown = data.iter().find(|tensor| tensor.shape[at] == Dim::Any);
+    let unknown = data.tensors(cx).find(|tensor| tensor.shape[at] == Dim::Any);
     Ok(unknown.filter(|_| !dynamic).unwrap_or(first).dim(at))
 }
 
@@ -141,14 +143,14 @@ pub const STACK: OpDef = OpDef {
 fn stack_rel(cx: &mut RelCx) -> RelResult {
     let attrs = StackAttrs::read(cx.attrs);
     let data = cx.tuple(0)?;
-    let dtype = require_alike(cx, ("C1", "C2"), &data)?;
-    let axis = cx.axis("C3", "axis", attrs.axis.unwrap_or(0), data[0].rank() + 1)?;
-    let mut shape = data[0].dims();
-    for at in 0..data[0].rank() {
+    let first = require_alike(cx, ("C1", "C2"), &data)?;
+    let axis = cx.axis("C3", "axis", attrs.axis.unwrap_or(0), first.rank() + 1)?;
+    let mut shape = first.dims();
+    for at in 0..first.rank() {
         common_dim(cx, "C4", &data, at, true)?;
     }
     shape.insert(axis, SDim::known(data.len() as i64, DimOrigin::Rule("C1")));
-    cx.set_out(shape, dtype)
+    cx.set_out(shape, first.dtype)
 }
 
 fn stack_eval(cx: &EvalCx) -> EvalResult {
@@ -192,7 +194,7 @@ fn split_rel(cx: &mut RelCx) -> RelResult {
         shape[axis] = SDim::new(length, DimOrigin::Attr("indices_or_sections"));
         (shape, data.dtype)
     };
-    cx.set_out_tuple(lengths.into_iter().map(piece).collect())
+    cx.set_out_tuple(lengths.into_iter().map(piece))
 }
 
 fn equal_pieces(cx: &mut RelCx, data: &TensorTy, axis: usize, sections: i64) -> RelResult<Vec<Dim>> {

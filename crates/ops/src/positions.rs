@@ -37,18 +37,18 @@ pub(crate) const ADV_INDEX: OpDef = OpDef {
 
 fn adv_index_rel(cx: &mut RelCx) -> RelResult {
     let inputs = cx.tuple(0)?;
-    let most = inputs.first().map_or(0, |data| data.rank());
+    let most = if inputs.is_empty() { 0 } else { inputs.tensor(cx, 0).rank() };
     let n = inputs.len().saturating_sub(1);
     cx.require("C1", (1..=most).contains(&n), || {
         Fault::shape(format!("expected 1 to {most} indices, found {n}")).at(Place::arg(0), "")
     })?;
-    let mut shape = inputs[1].dims();
-    for index in &inputs[1..] {
-        require_ints(cx, "C2", index)?;
+    let (data, mut shape) = (inputs.tensor(cx, 0), inputs.tensor(cx, 1).dims());
+    for index in inputs.tensors(cx).skip(1) {
+        require_ints(cx, "C2", &index)?;
         shape = broadcast_dims(cx, "C3", &shape, &index.dims())?;
     }
-    shape.extend((n..most).map(|axis| inputs[0].dim(axis)));
-    cx.set_out(shape, inputs[0].dtype)
+    shape.extend((n..most).map(|axis| data.dim(axis)));
+    cx.set_out(shape, data.dtype)
 }
 
 fn adv_index_eval(cx: &EvalCx) -> EvalResult {
@@ -227,17 +227,19 @@ fn meshgrid_rel(cx: &mut RelCx) -> RelResult {
     cx.require("C4", ["ij", "xy"].contains(&indexing.as_str()), || {
         Fault::attr("indexing", format!("expected \"ij\" or \"xy\", found {indexing:?}")).set_attr("indexing", "\"ij\"")
     })?;
-    for vector in &vectors {
-        rel::require_same_dtype(cx, "C2", &vectors[0], vector)?;
-        cx.require("C3", vector.rank() <= 1, || Fault::rank("0 or 1", vector))?;
+    let first = vectors.tensor(cx, 0);
+    for vector in vectors.tensors(cx) {
+        rel::require_same_dtype(cx, "C2", &first, &vector)?;
+        cx.require("C3", vector.rank() <= 1, || Fault::rank("0 or 1", &vector))?;
     }
     let n = vectors.len();
+    cx.require_rank(n)?;
     let dim = |axis: usize| {
-        let vector = &vectors[grid_axis(&indexing, axis, n)];
+        let vector = vectors.tensor(cx, grid_axis(&indexing, axis, n));
         if vector.rank() == 1 { vector.dim(0) } else { SDim::known(1, DimOrigin::Op) }
     };
     let shape: Shape = (0..n).map(dim).collect();
-    cx.set_out_tuple(vec![(shape, vectors[0].dtype); n])
+    cx.set_out_tuple(std::iter::repeat_n((shape, first.dtype), n))
 }
 
 fn meshgrid_eval(cx: &EvalCx) -> EvalResult {

@@ -114,6 +114,32 @@ impl TensorTy {
     }
 }
 
+/// A tuple operand of tensors. There may be millions, so a tensor is made when it is asked for.
+pub(crate) struct TupleTy {
+    arg: usize,
+    fields: Vec<Ty>,
+}
+
+impl TupleTy {
+    pub(crate) fn len(&self) -> usize {
+        self.fields.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// The tensor of a field that there is.
+    pub(crate) fn tensor(&self, cx: &RelCx, field: usize) -> TensorTy {
+        let (shape, dtype) = cx.types.as_tensor(self.fields[field]).expect("a tuple of tensors");
+        TensorTy { shape: shape.into(), dtype, arg: self.arg, field: Some(field) }
+    }
+
+    pub(crate) fn tensors<'t>(&'t self, cx: &'t RelCx) -> impl Iterator<Item = TensorTy> {
+        (0..self.len()).map(move |field| self.tensor(cx, field))
+    }
+}
+
 /// The place of a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
@@ -269,8 +295,8 @@ impl std::convert::From<Fault> for Stop {
 /// The origins of dimensions that a relation has found.
 #[derive(Clone, Debug, Default)]
 pub struct Origins {
-    /// For each tensor of the result (several for a tuple), the origins of its dimensions.
-    pub out: Vec<Shape>,
+    /// The dimensions of the result, or of one field of it; empty unless [`RelCx::traced`] asks for them.
+    pub out: Shape,
     /// The operands whose type this call determines or checks.
     pub args: Vec<(usize, Shape)>,
 }
@@ -283,6 +309,8 @@ pub struct RelCx<'a> {
     args: &'a [Ty],
     out: Ty,
     pub origins: Origins,
+    /// The field of the result whose origins are asked for; 0 for a tensor.
+    pub traced: Option<usize>,
     /// Whether the types are those of values, with known numbers for the `?` of the program.
     pub at_run_time: bool,
     /// The module's objects, for attributes that refer to them.
@@ -291,7 +319,7 @@ pub struct RelCx<'a> {
 
 impl<'a> RelCx<'a> {
     pub fn new(types: &'a mut Types, solver: &'a mut Solver, attrs: &'a [AttrValue], args: &'a [Ty], out: Ty) -> Self {
-        RelCx { types, solver, attrs, args, out, origins: Origins::default(), at_run_time: false, objects: None }
+        RelCx { types, solver, attrs, args, out, origins: Origins::default(), traced: None, at_run_time: false, objects: None }
     }
 
     pub(crate) fn n_args(&self) -> usize {
@@ -300,7 +328,11 @@ impl<'a> RelCx<'a> {
 
     /// A tensor operand whose type must be known.
     pub(crate) fn tensor(&mut self, arg: usize) -> RelResult<TensorTy> {
-        self.tensor_at(self.args[arg], arg, None)
+        let ty = self.solver.shallow(self.types, self.args[arg]);
+        if let Some((shape, dtype)) = self.types.as_tensor(ty) {
+            return Ok(TensorTy { shape: shape.into(), dtype, arg, field: None });
+        }
+        self.not_a(ty, arg, "a tensor")
     }
 
     /// A tensor operand; `None` while its type is unknown.
@@ -312,21 +344,14 @@ impl<'a> RelCx<'a> {
     }
 
     /// A tuple-of-tensors operand; all its types must be known.
-    pub(crate) fn tuple(&mut self, arg: usize) -> RelResult<Vec<TensorTy>> {
+    pub(crate) fn tuple(&mut self, arg: usize) -> RelResult<TupleTy> {
         let ty = self.solver.shallow(self.types, self.args[arg]);
-        if let Some(fields) = self.types.as_tuple(ty) {
-            let fields = fields.to_vec();
-            return fields.into_iter().enumerate().map(|(i, ty)| self.tensor_at(ty, arg, Some(i))).collect();
+        let Some(fields) = self.types.as_tuple(ty) else { return self.not_a(ty, arg, "a tuple of tensors") };
+        let fields: Vec<Ty> = fields.iter().map(|&field| self.solver.shallow(self.types, field)).collect();
+        match fields.iter().find(|field| self.types.as_tensor(**field).is_none()) {
+            Some(&field) => self.not_a(field, arg, "a tensor"),
+            None => Ok(TupleTy { arg, fields }),
         }
-        self.not_a(ty, arg, "a tuple of tensors")
-    }
-
-    fn tensor_at(&mut self, ty: Ty, arg: usize, field: Option<usize>) -> RelResult<TensorTy> {
-        let ty = self.solver.shallow(self.types, ty);
-        if let Some((shape, dtype)) = self.types.as_tensor(ty) {
-            return Ok(TensorTy { shape: shape.into(), dtype, arg, field });
-        }
-        self.not_a(ty, arg, "a tensor")
     }
 
     fn not_a<T>(&self, ty: Ty, arg: usize, expected: &str) -> RelResult<T> {
@@ -375,7 +400,7 @@ impl<'a> RelCx<'a> {
 
     /// Sets the result to a tensor type.
     pub(crate) fn set_out(&mut self, shape: impl Into<Shape>, dtype: DType) -> RelResult {
-        let ty = self.make(shape.into(), dtype)?;
+        let ty = self.make(0, shape.into(), dtype)?;
         self.set_out_ty(ty)
     }
 
@@ -385,24 +410,34 @@ impl<'a> RelCx<'a> {
     }
 
     /// Sets the result to a tuple of tensor types.
-    pub(crate) fn set_out_tuple(&mut self, fields: Vec<(Shape, DType)>) -> RelResult {
-        let fields: Vec<Ty> = fields.into_iter().map(|(shape, dtype)| self.make(shape, dtype)).collect::<RelResult<_>>()?;
+    pub(crate) fn set_out_tuple(&mut self, fields: impl IntoIterator<Item = (Shape, DType)>) -> RelResult {
+        let fields = fields.into_iter().enumerate();
+        let fields: Vec<Ty> = fields.map(|(field, (shape, dtype))| self.make(field, shape, dtype)).collect::<RelResult<_>>()?;
         let ty = self.types.tuple(&fields);
         self.set_out_ty(ty)
     }
 
-    fn make(&mut self, shape: Shape, dtype: DType) -> RelResult<Ty> {
+    /// The type of a tensor of the result, which may be a tuple of several.
+    fn make(&mut self, field: usize, shape: Shape, dtype: DType) -> RelResult<Ty> {
         let dims: SmallVec<[Dim; 6]> = shape.iter().map(|dim| dim.dim).collect();
-        if dims.len() > MAX_RANK {
-            return Err(Fault::new(codes::E0803, format!("expected at most rank {MAX_RANK}, found rank {}", dims.len())).into());
-        }
+        self.require_rank(dims.len())?;
         let known: SmallVec<[i64; 6]> = dims.iter().filter_map(|dim| dim.value()).collect();
         if checked_elements(&known).is_none() {
             let message = format!("expected at most {MAX_ELEMENTS} elements, found the shape {}", shape_text(&dims));
             return Err(Fault::new(codes::E0803, message).into());
         }
-        self.origins.out.push(shape);
+        if self.traced == Some(field) {
+            self.origins.out = shape;
+        }
         Ok(self.types.tensor(&dims, dtype))
+    }
+
+    /// Requires a rank that tensors may have.
+    pub(crate) fn require_rank(&self, rank: usize) -> RelResult {
+        match rank {
+            0..=MAX_RANK => Ok(()),
+            _ => Err(Fault::new(codes::E0803, format!("expected at most rank {MAX_RANK}, found rank {rank}")).into()),
+        }
     }
 
     /// Sets the result to a type of any kind.

@@ -344,7 +344,7 @@ fn sparse_transpose_rel(cx: &mut RelCx) -> RelResult {
     cx.require("C1", data.rank() == 1, || Fault::rank(1, &data))?;
     require_rows(cx, &data, 1)?;
     let fields = [data, cx.tensor(1)?, cx.tensor(2)?];
-    cx.set_out_tuple(fields.iter().map(|tensor| (tensor.dims(), tensor.dtype)).collect())
+    cx.set_out_tuple(fields.iter().map(|tensor| (tensor.dims(), tensor.dtype)))
 }
 
 fn sparse_transpose_eval(cx: &EvalCx) -> EvalResult {

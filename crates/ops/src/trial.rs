@@ -54,6 +54,7 @@ impl Trial {
         let args: Vec<Ty> = args.iter().map(|arg| read_type(&mut types, &mut solver, arg)).collect();
         let out = solver.fresh(&mut types);
         let mut cx = RelCx::new(&mut types, &mut solver, &self.attrs, &args, out);
+        cx.traced = Some(0);
         (self.def.rel)(&mut cx)?;
         let origins = cx.origins;
         let mut text = |ty: Ty| {

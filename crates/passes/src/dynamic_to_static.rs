@@ -64,7 +64,7 @@ pub fn dynamic_to_static(module: &mut Module, ops: &Table) {
         return;
     }
     let mut typed = module.clone();
-    if diag::has_errors(&infer::infer_sized(&mut typed, ops, "")) {
+    if diag::has_errors(&infer::infer_sized(&mut typed, ops, "").0) {
         return;
     }
     let pure = Pure::of(&typed, &typed.post_order(&typed.roots()));

@@ -9,7 +9,7 @@ mod excerpt;
 pub mod fix;
 pub mod render;
 
-use crate::Span;
+use crate::{FileId, Span};
 pub use codes::Code;
 
 /// The severity of a diagnostic.
@@ -168,12 +168,68 @@ impl Diagnostic {
     }
 }
 
+/// Where a place comes in text order; what has none comes last.
+fn place_key(span: Span) -> (bool, FileId, u32) {
+    (span.is_none(), span.file, span.start)
+}
+
 /// Sorts diagnostics into text order; the sort is stable.
 pub fn sort(diagnostics: &mut [Diagnostic]) {
-    diagnostics.sort_by_key(|d| {
-        let span = d.span();
-        (span.is_none(), span.file, span.start)
-    });
+    diagnostics.sort_by_key(|d| place_key(d.span()));
+}
+
+/// Errors as they are found, maybe millions: the first in text order are kept, the others only counted.
+#[derive(Debug)]
+pub struct FirstErrors {
+    /// At most twice as many as are to be kept.
+    kept: Vec<Diagnostic>,
+    max: usize,
+    /// Before it stand all that are to be kept, once some were dropped.
+    end: Option<(bool, FileId, u32)>,
+    n_found: usize,
+}
+
+impl FirstErrors {
+    /// One is always kept, so that errors are known to be there.
+    pub fn new(max: usize) -> FirstErrors {
+        FirstErrors { kept: vec![], max: max.max(1), end: None, n_found: 0 }
+    }
+
+    /// Whether an error at a place or behind it may be kept.
+    pub fn wants(&self, at: Span) -> bool {
+        self.end.is_none_or(|end| place_key(at) < end)
+    }
+
+    /// Counts an error that is not wanted.
+    pub fn count(&mut self) {
+        self.n_found += 1;
+    }
+
+    pub fn push(&mut self, error: Diagnostic) {
+        self.n_found += 1;
+        self.kept.push(error);
+        if self.kept.len() >= 2 * self.max {
+            self.limit();
+            self.end = self.kept.last().map(|last| place_key(last.span()));
+        }
+    }
+
+    /// How many were found.
+    pub fn n_found(&self) -> usize {
+        self.n_found
+    }
+
+    fn limit(&mut self) {
+        sort(&mut self.kept);
+        self.kept.truncate(self.max);
+    }
+
+    /// The first in text order, and how many more there are.
+    pub fn finish(mut self) -> (Vec<Diagnostic>, usize) {
+        self.limit();
+        let n_more = self.n_found - self.kept.len();
+        (self.kept, n_more)
+    }
 }
 
 /// Sorts diagnostics into text order and keeps `max` of them, errors before warnings. Returns how many were dropped.
@@ -213,7 +269,6 @@ pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FileId;
 
     fn at(code: Code, start: usize) -> Diagnostic {
         Diagnostic::new(code, "message").at(Span::new(FileId(0), start, start), "")
@@ -232,6 +287,28 @@ mod tests {
             assert_eq!(sort_and_limit(&mut diagnostics, max), 5 - kept.len());
             assert_eq!(starts(&diagnostics), kept);
         }
+    }
+
+    #[test]
+    fn the_first_errors_are_kept_in_whatever_order_they_come() {
+        for step in [1, 7, 11, 29] {
+            let mut errors = FirstErrors::new(4);
+            for start in (0..30).map(|at| at * step % 30) {
+                let error = at(codes::E0301, start);
+                if errors.wants(error.span()) {
+                    errors.push(error)
+                } else {
+                    errors.count()
+                }
+                assert!(errors.kept.len() < 8);
+            }
+            let (kept, n_more) = errors.finish();
+            assert_eq!((starts(&kept), n_more), (vec![0, 1, 2, 3], 26));
+        }
+        let one = || at(codes::E0301, 5);
+        let mut errors = FirstErrors::new(0);
+        [one(), one(), one()].into_iter().for_each(|error| errors.push(error));
+        assert_eq!(errors.finish(), (vec![one()], 2));
     }
 
     #[test]

@@ -28,7 +28,9 @@ impl Infer<'_> {
             match self.bind_one(expr, pat, ty, place) {
                 Ok(fields) => pairs.extend(fields.into_iter().rev()),
                 Err(diagnostic) => {
-                    self.diagnostics.extend(diagnostic.map(|diagnostic| *diagnostic));
+                    if let Some(diagnostic) = diagnostic {
+                        self.errors.push(*diagnostic);
+                    }
                     for var in self.module.pat_vars(root) {
                         let ty = self.var_ty(var);
                         self.solver.poison(&mut self.module.types, ty);
@@ -90,8 +92,8 @@ impl Infer<'_> {
             let patterns: Vec<PatId> = self.module.clause_items(clauses).iter().map(|clause| clause.pat).collect();
             match super::exhaust::unmatched(self.module, &patterns) {
                 Some(cases) if cases.is_empty() => {}
-                Some(cases) => self.diagnostics.push(errors::unmatched_cases(&cases, span)),
-                None => self.diagnostics.push(errors::too_many_cases(span)),
+                Some(cases) => self.report(span, |_| errors::unmatched_cases(&cases, span)),
+                None => self.report(span, |_| errors::too_many_cases(span)),
             }
         }
         let bodies: Vec<ExprId> = self.module.clause_items(clauses).iter().map(|clause| clause.body).collect();
@@ -105,12 +107,13 @@ impl Infer<'_> {
                     all = ty;
                     continue;
                 }
-                let first_ty = self.resolve(expected);
-                let first_text = format!("the first clause is `{}`", self.module.types.text(first_ty));
-                let place = (self.module.exprs[self.final_value(first)].span, first_text);
                 let value = self.mention(self.final_value(body));
-                let diagnostic = self.mismatch(mismatch, (expected, found), value, place);
-                self.diagnostics.push(diagnostic.note("the clauses of a `match` have one type"));
+                self.report(value.span, |infer| {
+                    let first_ty = infer.resolve(expected);
+                    let first_text = format!("the first clause is `{}`", infer.module.types.text(first_ty));
+                    let place = (infer.module.exprs[infer.final_value(first)].span, first_text);
+                    infer.mismatch(mismatch, (expected, found), value, place).note("the clauses of a `match` have one type")
+                });
             }
             all = self.solver.join(&mut self.module.types, all, found).unwrap_or(all);
         }
@@ -123,41 +126,42 @@ impl Infer<'_> {
     }
 
     pub(super) fn exit_ref_read(&mut self, expr: ExprId, cell: ExprId) -> Ty {
-        self.cell_content(expr, cell, "`ref_read` reads a reference")
+        self.cell_content(expr, cell, None, "`ref_read` reads a reference")
     }
 
     pub(super) fn exit_ref_write(&mut self, expr: ExprId, cell: ExprId, value: ExprId) -> Ty {
-        let expected = self.cell_content(expr, cell, "`ref_write` writes to a reference");
+        let expected = self.cell_content(expr, cell, Some(value), "`ref_write` writes to a reference");
         let found = self.ty(value);
-        let (cell_ty, value_ty) = (self.ty(cell), self.solver.shallow(&self.module.types, found));
-        let is_ref = |infer: &Self, ty: Ty| {
-            matches!(infer.module.types.data(infer.solver.shallow(&infer.module.types, ty)), TyData::Ref(_))
-        };
-        if is_ref(self, value_ty) && !is_ref(self, cell_ty) {
-            let spans = [cell, value].map(|expr| self.module.exprs[expr].span);
-            // It has just been reported that the first is no reference.
-            if let Some(last) = self.diagnostics.pop() {
-                let last = self.swap(last, spans[0], spans[1]);
-                self.diagnostics.push(last);
-            }
-        }
         if let Err(mismatch) = self.agree(expected, found) {
-            let place = (self.module.exprs[cell].span, "the reference is here".to_owned());
-            let diagnostic = self.mismatch(mismatch, (expected, found), self.mention(value), place);
-            self.diagnostics.push(diagnostic);
+            let value = self.mention(value);
+            self.report(value.span, |infer| {
+                let place = (infer.module.exprs[cell].span, "the reference is here".to_owned());
+                infer.mismatch(mismatch, (expected, found), value, place)
+            });
         }
         Ty::UNIT
     }
 
-    /// The type of the cell's content; reports a cell that is no reference.
-    fn cell_content(&mut self, expr: ExprId, cell: ExprId, why: &str) -> Ty {
+    fn is_ref(&mut self, expr: ExprId) -> bool {
+        let ty = self.ty(expr);
+        matches!(self.module.types.data(self.solver.shallow(&self.module.types, ty)), TyData::Ref(_))
+    }
+
+    /// The type of the cell's content; reports a cell that is no reference, beside a value that may be the one.
+    fn cell_content(&mut self, expr: ExprId, cell: ExprId, beside: Option<ExprId>, why: &str) -> Ty {
         let content = self.fresh();
         let expected = self.module.types.intern(TyData::Ref(content));
         let found = self.ty(cell);
         if let Err(mismatch) = self.agree(expected, found) {
-            let place = (self.module.exprs[expr].span, why.to_owned());
-            let diagnostic = self.mismatch(mismatch, (expected, found), self.mention(cell), place);
-            self.diagnostics.push(diagnostic);
+            let cell = self.mention(cell);
+            self.report(cell.span, |infer| {
+                let place = (infer.module.exprs[expr].span, why.to_owned());
+                let diagnostic = infer.mismatch(mismatch, (expected, found), cell, place);
+                match beside.filter(|&value| infer.is_ref(value) && !infer.is_ref(cell.expr)) {
+                    Some(value) => infer.swap(diagnostic, cell.span, infer.module.exprs[value].span),
+                    None => diagnostic,
+                }
+            });
             self.solver.poison(&mut self.module.types, content);
         }
         content

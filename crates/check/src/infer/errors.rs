@@ -320,8 +320,7 @@ impl Infer<'_> {
         // An operand of the same fault has said it; mended there, it is mended here.
         let said = typed && self.arg_exprs(call).iter().any(|operand| self.typed_faults.contains(operand));
         if !said {
-            let diagnostic = Diagnostic { typed, ..self.explain(call, fault) };
-            self.diagnostics.push(diagnostic);
+            self.report(self.module.exprs[call].span, |infer| Diagnostic { typed, ..infer.explain(call, fault) });
         }
         if typed {
             self.typed_faults.insert(call);

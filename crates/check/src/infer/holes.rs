@@ -57,7 +57,7 @@ fn annotate_branches(module: &mut Module, expr: ExprId) {
 
 impl Infer<'_> {
     /// Reports every hole that stays, writes the types into the module.
-    pub(super) fn finish(mut self) -> (Vec<Diagnostic>, DimOrigins) {
+    pub(super) fn finish(mut self) -> ((Vec<Diagnostic>, usize), DimOrigins) {
         if !self.given_up {
             self.report_holes();
         }
@@ -66,8 +66,7 @@ impl Infer<'_> {
         if self.given_up {
             // What is not known is not asked for: that could take as long.
             self.module.expr_tys = IndexVec::filled(Some(Ty::ERROR), self.module.exprs.len());
-            relayc_base::diag::sort(&mut self.diagnostics);
-            return (self.diagnostics, origins);
+            return (self.errors.finish(), origins);
         }
         for expr in self.module.exprs.ids() {
             if let Some(ty) = self.tys[expr] {
@@ -92,8 +91,7 @@ impl Infer<'_> {
         for expr in self.narrowed {
             annotate_branches(self.module, expr);
         }
-        relayc_base::diag::sort(&mut self.diagnostics);
-        (self.diagnostics, origins)
+        (self.errors.finish(), origins)
     }
 
     /// Reports operators used as values: an operator has a type only in a call.
@@ -103,7 +101,8 @@ impl Infer<'_> {
             let (ExprKind::Op(op), Some(ty)) = (self.module.exprs[expr].kind, self.tys[expr]) else { continue };
             if !self.is_hole(ty) {
                 let def = self.ops.def(op);
-                self.diagnostics.push(errors::operator_value(self.module, expr, def.name, def.args.len()));
+                let span = self.module.exprs[expr].span;
+                self.report(span, |infer| errors::operator_value(infer.module, expr, def.name, def.args.len()));
                 self.solver.poison(&mut self.module.types, ty);
                 self.wake();
             }
@@ -132,7 +131,7 @@ impl Infer<'_> {
             if self.is_open(ty) {
                 let ty = self.resolve(ty);
                 if !self.holds_error(ty) {
-                    self.diagnostics.push(errors::unknown_var(self.module, var, ty));
+                    self.report(self.module.vars[var].span, |infer| errors::unknown_var(infer.module, var, ty));
                 }
                 self.solver.poison(&mut self.module.types, ty);
                 self.wake();
@@ -149,7 +148,7 @@ impl Infer<'_> {
             }
             let ty = self.resolve(ty);
             if !self.holds_error(ty) {
-                self.diagnostics.push(errors::unknown_expr(self.module, expr, ty));
+                self.report(self.module.exprs[expr].span, |infer| errors::unknown_expr(infer.module, expr, ty));
             }
             self.solver.poison(&mut self.module.types, ty);
             self.wake();

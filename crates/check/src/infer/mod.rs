@@ -18,8 +18,8 @@ mod waiting;
 pub use again::{Clean, Earlier};
 pub use forward::TypeClasses;
 pub use origin::DimOrigins;
-use relayc_base::diag::Diagnostic;
-use relayc_base::limits::{INFERENCE_STEPS, TYPE_PARTS, TYPES};
+use relayc_base::diag::{Diagnostic, FirstErrors};
+use relayc_base::limits::{DIAGNOSTICS, INFERENCE_STEPS, TYPE_PARTS, TYPES};
 use relayc_base::{Idx, IndexVec, Span};
 use relayc_ir::types::{DType, Mismatch, Solver, Ty, TyData};
 use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, GlobalId, Module, Operand, Root, VarId};
@@ -30,17 +30,19 @@ use smallvec::SmallVec;
 
 /// Infers the types of a module in place: expression types, variable annotations, return types.
 pub fn infer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
-    infer_text(module, ops, "")
+    infer_text(module, ops, "").0
 }
 
-/// As [`infer`], for a module read from a text, which suggestions may quote.
-pub fn infer_text(module: &mut Module, ops: &Table, text: &str) -> Vec<Diagnostic> {
+/// As [`infer`], for a module read from a text, which suggestions may quote. The errors are the first in text order, as many as are
+/// shown; the number is that of the others.
+pub fn infer_text(module: &mut Module, ops: &Table, text: &str) -> (Vec<Diagnostic>, usize) {
     run(module, ops, text, false)
 }
 
 /// What an inference found besides the types, for tools that show a program while it is written.
 pub struct Found {
-    pub diagnostics: Vec<Diagnostic>,
+    /// As [`infer_text`] gives them.
+    pub errors: (Vec<Diagnostic>, usize),
     pub origins: DimOrigins,
     pub clean: Clean,
     /// How many functions of the module were inferred; the others kept their types.
@@ -52,13 +54,13 @@ pub struct Found {
 pub fn infer_again(module: &mut Module, ops: &Table, text: &str, earlier: Option<Earlier>) -> Found {
     let mut infer = Infer::new(module, ops, text, false);
     let (clean, n_inferred) = infer.run_after(earlier);
-    let (diagnostics, origins) = infer.finish();
+    let (errors, origins) = infer.finish();
     let name = |global: GlobalId| (module.globals[global].name.clone(), global);
     let clean = clean.into_iter().map(name).collect();
-    Found { diagnostics, origins, clean, n_inferred }
+    Found { errors, origins, clean, n_inferred }
 }
 
-fn run(module: &mut Module, ops: &Table, text: &str, sized: bool) -> Vec<Diagnostic> {
+fn run(module: &mut Module, ops: &Table, text: &str, sized: bool) -> (Vec<Diagnostic>, usize) {
     let mut infer = Infer::new(module, ops, text, sized);
     infer.run();
     infer.finish().0
@@ -66,7 +68,7 @@ fn run(module: &mut Module, ops: &Table, text: &str, sized: bool) -> Vec<Diagnos
 
 /// As [`infer_text`], for a program whose dynamic dimensions became numbers. If the branches of an `if` or a `match` differ in
 /// dimensions now, an annotated binding gives them their common type.
-pub fn infer_sized(module: &mut Module, ops: &Table, text: &str) -> Vec<Diagnostic> {
+pub fn infer_sized(module: &mut Module, ops: &Table, text: &str) -> (Vec<Diagnostic>, usize) {
     run(module, ops, text, true)
 }
 
@@ -86,7 +88,7 @@ pub fn may_hold(module: &mut Module, def: &OpDef, args: &[Option<Ty>]) -> bool {
 /// Infers a module again after a rewrite, as [`infer_sized`]. Types that stayed open before are open again.
 pub fn reinfer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
     holes::reopen(module);
-    infer_sized(module, ops, "")
+    infer_sized(module, ops, "").0
 }
 
 struct Infer<'a> {
@@ -117,7 +119,7 @@ struct Infer<'a> {
     budget: Budget,
     /// Whether it costs more, which has been reported.
     given_up: bool,
-    diagnostics: Vec<Diagnostic>,
+    errors: FirstErrors,
     /// Whether more dimensions are known than in the text of the program.
     sized: bool,
     /// Expressions whose branches differ in dimensions that the text leaves open.
@@ -176,7 +178,7 @@ impl<'a> Infer<'a> {
             typed_faults: FxHashSet::default(),
             faulty_matches: FxHashSet::default(),
             n_steps: 0,
-            diagnostics: vec![],
+            errors: FirstErrors::new(DIAGNOSTICS.count()),
             sized,
             narrowed: vec![],
             module,
@@ -211,13 +213,13 @@ impl<'a> Infer<'a> {
                 continue;
             }
             n_inferred += 1;
-            let before = (self.diagnostics.len(), self.faulty.len(), self.waiting.len());
+            let before = (self.errors.n_found(), self.faulty.len(), self.waiting.len());
             self.walk_global(global);
             let nothing_waits = self.waiting[before.2..].iter().all(Option::is_none);
             if starts_closed
                 && nothing_waits
                 && !self.given_up
-                && (self.diagnostics.len(), self.faulty.len()) == (before.0, before.1)
+                && (self.errors.n_found(), self.faulty.len()) == (before.0, before.1)
             {
                 clean.push(global);
             }
@@ -316,6 +318,16 @@ impl<'a> Infer<'a> {
         }
     }
 
+    /// Reports an error, which stands at a place or behind it. One behind all that are shown is only counted.
+    fn report(&mut self, at: Span, build: impl FnOnce(&mut Self) -> Diagnostic) {
+        if self.errors.wants(at) {
+            let error = build(self);
+            self.errors.push(error);
+        } else {
+            self.errors.count();
+        }
+    }
+
     /// Whether the budget is used up; reports it once, at the place that is not looked at any more.
     fn is_over_budget(&mut self, place: Span) -> bool {
         let n_types = self.module.types.n_types();
@@ -326,7 +338,7 @@ impl<'a> Infer<'a> {
         ];
         let Some((_, limit)) = over.into_iter().find(|(is_over, _)| *is_over) else { return false };
         if !std::mem::replace(&mut self.given_up, true) {
-            self.diagnostics.push(errors::too_many_steps(place, limit));
+            self.report(place, |_| errors::too_many_steps(place, limit));
         }
         true
     }
@@ -390,14 +402,14 @@ impl<'a> Infer<'a> {
         let ExprKind::Let { var, value, .. } = self.module.exprs[expr].kind else { return };
         let (expected, found) = (self.var_ty(var), self.ty(value));
         if let Err(mismatch) = self.agree(expected, found) {
-            let declared = self.annotation(var).unwrap_or(self.module.vars[var].span);
-            let place = (declared, "the variable is declared here".to_owned());
-            let mut diagnostic = self.mismatch(mismatch, (expected, found), self.mention(value), place);
-            let found = self.resolve(found);
-            if !self.module.types.has_hole(found) {
-                diagnostic = self.declare(diagnostic, var, found);
-            }
-            self.diagnostics.push(diagnostic);
+            let value = self.mention(value);
+            self.report(value.span, |infer| {
+                let declared = infer.annotation(var).unwrap_or(infer.module.vars[var].span);
+                let place = (declared, "the variable is declared here".to_owned());
+                let diagnostic = infer.mismatch(mismatch, (expected, found), value, place);
+                let found = infer.resolve(found);
+                if infer.module.types.has_hole(found) { diagnostic } else { infer.declare(diagnostic, var, found) }
+            });
             // Which of the two is meant is not known: what follows from either is not said.
             self.var_tys[var] = Some(Ty::ERROR);
         }
@@ -411,7 +423,7 @@ impl<'a> Infer<'a> {
 
     fn holds_error(&mut self, ty: Ty) -> bool {
         let ty = self.resolve(ty);
-        self.module.types.parts(ty, |_| false).contains(&Ty::ERROR)
+        self.module.types.has_error(ty)
     }
 
     fn return_from(&mut self, func: FuncId) {
@@ -422,15 +434,17 @@ impl<'a> Infer<'a> {
         let found = self.instantiate_body(ret, found);
         if let Err(mismatch) = self.agree(ret, found) {
             let value = self.mention(self.final_value(body));
-            let declared = self.module.funcs[func].ret_span;
-            let place = (declared, "the result is declared here".to_owned());
-            let mut diagnostic = self.mismatch(mismatch, (ret, found), value, place);
-            let found = self.resolve(found);
-            if !declared.is_none() && !self.module.types.has_hole(found) {
-                let text = self.module.types.text(found);
-                diagnostic = diagnostic.fix(format!("or declare the result as `{text}`"), declared, text);
-            }
-            self.diagnostics.push(diagnostic);
+            self.report(value.span, |infer| {
+                let declared = infer.module.funcs[func].ret_span;
+                let place = (declared, "the result is declared here".to_owned());
+                let diagnostic = infer.mismatch(mismatch, (ret, found), value, place);
+                let found = infer.resolve(found);
+                if declared.is_none() || infer.module.types.has_hole(found) {
+                    return diagnostic;
+                }
+                let text = infer.module.types.text(found);
+                diagnostic.fix(format!("or declare the result as `{text}`"), declared, text)
+            });
         }
     }
 
@@ -489,14 +503,14 @@ impl<'a> Infer<'a> {
             ExprKind::Call { callee, args, .. } => match self.module.exprs[callee].kind {
                 ExprKind::Op(op) if self.ops.def(op).args.len() == args.len() => self.attempt_new(expr),
                 ExprKind::Op(op) => {
-                    let diagnostic = match self.takes_tuple(expr) {
-                        true => errors::tuple_arity(self.module, expr, self.ops.def(op)),
+                    let def = self.ops.def(op);
+                    self.report(self.module.exprs[callee].span, |infer| match infer.takes_tuple(expr) {
+                        true => errors::tuple_arity(infer.module, expr, def),
                         false => {
-                            let diagnostic = errors::operator_arity(self.module, expr, self.ops.def(op));
-                            self.other_count(diagnostic, expr, self.ops.def(op).args.len())
+                            let diagnostic = errors::operator_arity(infer.module, expr, def);
+                            infer.other_count(diagnostic, expr, def.args.len())
                         }
-                    };
-                    self.diagnostics.push(diagnostic);
+                    });
                     self.faulty.push(expr);
                     Ty::ERROR
                 }
@@ -524,22 +538,25 @@ impl<'a> Infer<'a> {
         let bool_ty = self.module.types.scalar(DType::BOOL);
         let found = self.ty(cond);
         if self.agree(bool_ty, found).is_err() {
-            let found = self.resolve(found);
-            let diagnostic = errors::condition(self.module, cond, found);
-            let diagnostic = self.convert(diagnostic, self.mention(cond), bool_ty, found);
-            self.diagnostics.push(diagnostic);
+            let cond = self.mention(cond);
+            self.report(cond.span, |infer| {
+                let found = infer.resolve(found);
+                let diagnostic = errors::condition(infer.module, cond.expr, found);
+                infer.convert(diagnostic, cond, bool_ty, found)
+            });
         }
         let (expected, found) = (self.ty(then_branch), self.ty(else_branch));
         if let Err(mismatch) = self.agree(expected, found) {
             if let Some(ty) = self.narrowed(expr, expected, found) {
                 return ty;
             }
-            let then_span = self.module.exprs[self.final_value(then_branch)].span;
-            let then_ty = self.resolve(expected);
-            let place = (then_span, format!("the other branch is `{}`", self.module.types.text(then_ty)));
             let value = self.mention(self.final_value(else_branch));
-            let diagnostic = self.mismatch(mismatch, (expected, found), value, place);
-            self.diagnostics.push(diagnostic.note("the branches of an `if` have one type"));
+            self.report(value.span, |infer| {
+                let then_span = infer.module.exprs[infer.final_value(then_branch)].span;
+                let then_ty = infer.resolve(expected);
+                let place = (then_span, format!("the other branch is `{}`", infer.module.types.text(then_ty)));
+                infer.mismatch(mismatch, (expected, found), value, place).note("the branches of an `if` have one type")
+            });
             return Ty::ERROR;
         }
         self.solver.join(&mut self.module.types, expected, found).unwrap_or(expected)
@@ -563,9 +580,10 @@ impl<'a> Infer<'a> {
             TyData::Fn { type_params, params, ret } => {
                 let (params, ret) = self.instantiate(&type_params, &params, ret);
                 if params.len() != args.len() {
-                    let diagnostic = errors::function_arity(self.module, expr, callee, params.len());
-                    let diagnostic = self.other_count(diagnostic, expr, params.len());
-                    self.diagnostics.push(diagnostic);
+                    self.report(self.module.exprs[callee].span, |infer| {
+                        let diagnostic = errors::function_arity(infer.module, expr, callee, params.len());
+                        infer.other_count(diagnostic, expr, params.len())
+                    });
                     self.faulty.push(expr);
                     return ret;
                 }
@@ -574,13 +592,15 @@ impl<'a> Infer<'a> {
                 }
                 for (i, (&param, &found)) in params.iter().zip(&arg_tys).enumerate() {
                     if let Err(mismatch) = self.agree(param, found) {
-                        let place = errors::parameter_place(self.module, callee, i);
-                        let mut diagnostic = self.mismatch(mismatch, (param, found), args[i], place);
-                        let found = self.resolve(found);
-                        if let (Some(declared), false) = (self.parameter(callee, i), self.module.types.has_hole(found)) {
-                            diagnostic = self.declare_as(diagnostic, "or declare the parameter", declared, found);
-                        }
-                        self.diagnostics.push(diagnostic);
+                        self.report(args[i].span, |infer| {
+                            let place = errors::parameter_place(infer.module, callee, i);
+                            let diagnostic = infer.mismatch(mismatch, (param, found), args[i], place);
+                            let found = infer.resolve(found);
+                            match infer.parameter(callee, i).filter(|_| !infer.module.types.has_hole(found)) {
+                                Some(declared) => infer.declare_as(diagnostic, "or declare the parameter", declared, found),
+                                None => diagnostic,
+                            }
+                        });
                     }
                 }
                 ret
@@ -594,13 +614,16 @@ impl<'a> Infer<'a> {
             }
             TyData::Error => Ty::ERROR,
             _ => {
-                let mut diagnostic = errors::not_a_function(self.module, callee, callee_ty);
-                if let ([arg], [TyData::Fn { .. }]) =
-                    (&args[..], &arg_tys.iter().map(|&ty| self.module.types.data(ty)).collect::<Vec<_>>()[..])
-                {
-                    diagnostic = self.swap(diagnostic, self.module.exprs[callee].span, arg.span);
-                }
-                self.diagnostics.push(diagnostic);
+                let span = self.module.exprs[callee].span;
+                self.report(span, |infer| {
+                    let diagnostic = errors::not_a_function(infer.module, callee, callee_ty);
+                    match (&args[..], &arg_tys[..]) {
+                        ([arg], &[ty]) if matches!(infer.module.types.data(ty), TyData::Fn { .. }) => {
+                            infer.swap(diagnostic, span, arg.span)
+                        }
+                        _ => diagnostic,
+                    }
+                });
                 Ty::ERROR
             }
         }
@@ -669,21 +692,22 @@ impl<'a> Infer<'a> {
                     // Its own type is a fresh hole or has been unified with one that agrees.
                     if let Err(mismatch) = self.agree(own, field) {
                         let value = self.mention(expr);
-                        let diagnostic = self.mismatch(mismatch, (own, field), value, (Span::NONE, String::new()));
-                        self.diagnostics.push(diagnostic);
+                        let nowhere = (Span::NONE, String::new());
+                        self.report(value.span, |infer| infer.mismatch(mismatch, (own, field), value, nowhere));
                     }
                     Ok(())
                 }
                 None => {
                     let n = fields.len();
-                    let diagnostic = errors::projection_range(self.module, expr, index, n);
-                    let diagnostic = self.other_field(diagnostic, expr, tuple, ty);
-                    self.diagnostics.push(diagnostic);
+                    self.report(self.module.exprs[expr].span, |infer| {
+                        let diagnostic = errors::projection_range(infer.module, expr, index, n);
+                        infer.other_field(diagnostic, expr, tuple, ty)
+                    });
                     Err(Stop::Poisoned)
                 }
             },
             _ => {
-                self.diagnostics.push(errors::projection_of(self.module, expr, ty));
+                self.report(self.module.exprs[expr].span, |infer| errors::projection_of(infer.module, expr, ty));
                 Err(Stop::Poisoned)
             }
         }
@@ -718,7 +742,7 @@ impl<'a> Infer<'a> {
         let closed: Option<Vec<Ty>> = call.and_then(|_| args.iter().map(|&ty| self.closed(ty)).collect());
         let holes: Vec<bool> = args.iter().map(|&ty| self.is_hole(ty)).collect();
         let attrs = call_attrs(self.module, expr).to_vec();
-        let (result, origins) = self.run_relation(def, &attrs, &args, out);
+        let (result, origins) = self.run_relation(def, &attrs, (&args, out), None);
         for (arg, _) in origins.args.into_iter().filter(|(arg, _)| holes[*arg]) {
             self.remember_decision(expr, arg);
         }
@@ -730,10 +754,16 @@ impl<'a> Infer<'a> {
         result
     }
 
-    /// Runs an operator's relation; the origins are those found until it ended.
-    fn run_relation(&mut self, def: &OpDef, attrs: &[AttrValue], args: &[Ty], out: Ty) -> (Result<(), Stop>, Origins) {
+    /// Runs an operator's relation; the origins are those found until it ended, of the result only those of the field to trace.
+    fn run_relation(
+        &mut self,
+        def: &OpDef,
+        attrs: &[AttrValue],
+        (args, out): (&[Ty], Ty),
+        traced: Option<usize>,
+    ) -> (Result<(), Stop>, Origins) {
         let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, attrs, args, out);
-        cx.objects = Some(&self.module.objects);
+        (cx.objects, cx.traced) = (Some(&self.module.objects), traced);
         let result = (def.rel)(&mut cx);
         (result, cx.origins)
     }
@@ -741,7 +771,7 @@ impl<'a> Infer<'a> {
     /// Whether an operator's relation holds on these operand types, for some result.
     fn relation_holds(&mut self, def: &OpDef, attrs: &[AttrValue], args: &[Ty]) -> bool {
         let out = self.fresh();
-        self.run_relation(def, attrs, args, out).0.is_ok()
+        self.run_relation(def, attrs, (args, out), None).0.is_ok()
     }
 
     /// The operator and the operand types of a call of an operator.

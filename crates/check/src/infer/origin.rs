@@ -72,7 +72,7 @@ impl Infer<'_> {
                     continue;
                 }
                 ExprKind::Call { .. } => match self.module.called_op(expr) {
-                    Some(_) => *self.rerun(expr)?.out.get(field.unwrap_or(0))?.get(axis).map(|dim| &dim.from)?,
+                    Some(_) => self.rerun(expr, field)?.out.get(axis)?.from,
                     None => return self.here(expr, "the result of this call"),
                 },
                 ExprKind::Const(_) => return self.here(expr, "a constant"),
@@ -125,7 +125,7 @@ impl Infer<'_> {
 
     fn var_origin(&mut self, var: VarId, axis: usize) -> VarOrigin {
         if let Some(&(call, arg)) = self.decided_by.get(&var) {
-            let origins = self.rerun(call).unwrap_or_default();
+            let origins = self.rerun(call, None).unwrap_or_default();
             let shape = origins.args.into_iter().find(|(at, _)| *at == arg);
             if let Some(dim) = shape.and_then(|(_, shape)| shape.get(axis).copied()) {
                 return VarOrigin::DecidedBy(call, dim.from);
@@ -142,12 +142,12 @@ impl Infer<'_> {
         })
     }
 
-    /// The origins that the relation of a call gives, with the types known so far.
-    fn rerun(&mut self, call: ExprId) -> Option<Origins> {
+    /// The origins that the relation of a call gives, with the types known so far; `field` is that of a result that is a tuple.
+    fn rerun(&mut self, call: ExprId, field: Option<usize>) -> Option<Origins> {
         let (def, args) = self.op_call(call).filter(|_| !self.lacks_attrs(call))?;
         let attrs = call_attrs(self.module, call).to_vec();
         let out = self.fresh();
-        let (result, origins) = self.run_relation(def, &attrs, &args, out);
+        let (result, origins) = self.run_relation(def, &attrs, (&args, out), Some(field.unwrap_or(0)));
         result.ok().map(|()| origins)
     }
 }

@@ -41,7 +41,7 @@ impl Infer<'_> {
         let Some((_, args)) = self.op_call(call) else { return diagnostic };
         // An attribute that says what would fit is the mistake itself.
         let said = fault.code == codes::E0404 && !diagnostic.helps.is_empty();
-        if self.text.is_empty() || self.diagnostics.len() >= MAX_REPAIRED || said {
+        if self.text.is_empty() || self.errors.n_found() >= MAX_REPAIRED || said {
             return diagnostic;
         }
         let args: Vec<Ty> = args.into_iter().map(|ty| self.resolve(ty)).collect();
@@ -412,7 +412,7 @@ impl Infer<'_> {
     pub(super) fn convert(&mut self, mut diagnostic: Diagnostic, value: Operand, expected: Ty, found: Ty) -> Diagnostic {
         let pattern = matches!(self.module.exprs[value.expr].kind, ExprKind::Match { .. })
             && self.module.exprs[value.expr].span != value.span;
-        if self.text.is_empty() || self.diagnostics.len() >= MAX_REPAIRED || pattern || self.source(value.span).is_empty() {
+        if self.text.is_empty() || self.errors.n_found() >= MAX_REPAIRED || pattern || self.source(value.span).is_empty() {
             return diagnostic;
         }
         let wrap = |diagnostic: Diagnostic, before: &str, after: &str| {
@@ -504,16 +504,17 @@ impl Infer<'_> {
         (params, found): (&[Ty], &[Ty]),
         ret: Ty,
     ) -> Ty {
-        let [expected, actual] = [params[first], found[first]].map(|ty| self.resolve(ty));
-        let text = |ty: Ty| self.module.types.text(ty);
-        let message = format!("expected `{}`, found `{}`", text(expected), text(actual));
-        let place = super::errors::parameter_place(self.module, callee, first);
-        let diagnostic = Diagnostic::new(codes::E0301, message)
-            .at(args[first].span, format!("this is `{}`", text(actual)))
-            .also(args[second].span, "these two stand in each other's places")
-            .also(place.0, place.1);
-        let diagnostic = self.swap(diagnostic, args[first].span, args[second].span);
-        self.diagnostics.push(diagnostic);
+        self.report(args[first].span, |infer| {
+            let [expected, actual] = [params[first], found[first]].map(|ty| infer.resolve(ty));
+            let text = |ty: Ty| infer.module.types.text(ty);
+            let message = format!("expected `{}`, found `{}`", text(expected), text(actual));
+            let place = super::errors::parameter_place(infer.module, callee, first);
+            let diagnostic = Diagnostic::new(codes::E0301, message)
+                .at(args[first].span, format!("this is `{}`", text(actual)))
+                .also(args[second].span, "these two stand in each other's places")
+                .also(place.0, place.1);
+            infer.swap(diagnostic, args[first].span, args[second].span)
+        });
         let mut order: Vec<usize> = (0..params.len()).collect();
         order.swap(first, second);
         for (param, arg) in params.iter().zip(order) {
@@ -527,7 +528,7 @@ impl Infer<'_> {
     pub(super) fn other_count(&mut self, diagnostic: Diagnostic, call: ExprId, expected: usize) -> Diagnostic {
         let ExprKind::Call { callee, .. } = self.module.exprs[call].kind else { return diagnostic };
         let args = self.operands(call);
-        if self.text.is_empty() || self.diagnostics.len() >= MAX_REPAIRED {
+        if self.text.is_empty() || self.errors.n_found() >= MAX_REPAIRED {
             return diagnostic;
         }
         if let (Some(first), Some(last)) = (args.get(expected), args.last()) {

@@ -404,7 +404,12 @@ pub(super) fn list_len(schema: &AttrSchema, field: &Field) -> usize {
 /// A written value as a field of this kind; `None` where it cannot be one.
 pub fn attr_value(kind: Kind, raw: &AttrValue) -> Option<AttrValue> {
     let list = |of: fn(&AttrValue) -> Option<AttrValue>| {
-        let items: Option<Vec<AttrValue>> = raw.as_list()?.iter().map(of).collect();
+        let items = raw.as_list()?;
+        // Most lists are what they are to become, and some have millions of items.
+        if items.iter().all(|item| of(item).as_ref() == Some(item)) {
+            return Some(raw.clone());
+        }
+        let items: Option<Vec<AttrValue>> = items.iter().map(of).collect();
         items.map(|items| AttrValue::List(items.into()))
     };
     match kind {

@@ -320,7 +320,7 @@ mod tests {
             origins,
             [DimOrigin::Attr("channels"), DimOrigin::Rule("C7"), DimOrigin::Attr("kernel_size"), DimOrigin::Attr("kernel_size")]
         );
-        assert_eq!(inferred.origins.out[0][2].from, DimOrigin::Rule("C11"));
+        assert_eq!(inferred.origins.out[2].from, DimOrigin::Rule("C11"));
         let turned = conv(6, 3).text("kernel_layout", "HWIO").infer(&["(1, ?, 10, 9) float32", "_"]).expect("it holds");
         assert_eq!(turned.args[1], "Tensor[(3, 3, ?, 6), float32]");
         assert!(matches!(call(&CONV2D).int("channels", 6).infer(&[DATA, "_"]), Err(Stop::NotYet)));

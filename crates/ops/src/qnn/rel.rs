@@ -194,8 +194,8 @@ pub(super) fn mul_rel(cx: &mut RelCx) -> RelResult {
 
 pub(super) fn concatenate_rel(cx: &mut RelCx) -> RelResult {
     let (data, scales, zero_points) = (cx.tuple(0)?, cx.tuple(1)?, cx.tuple(2)?);
-    for tensor in &data {
-        require_dtype(cx, "C6", tensor, QUANTIZED)?;
+    for tensor in data.tensors(cx) {
+        require_dtype(cx, "C6", &tensor, QUANTIZED)?;
     }
     for (arg, numbers, dtype) in [(1, scales, DType::F32), (2, zero_points, DType::I32)] {
         cx.require("C7", numbers.len() == data.len(), || {
@@ -203,8 +203,8 @@ pub(super) fn concatenate_rel(cx: &mut RelCx) -> RelResult {
                 .at(Place::arg(arg), "")
                 .at(Place::arg(0), "")
         })?;
-        for number in &numbers {
-            require_scalar(cx, "C7", number, dtype)?;
+        for number in numbers.tensors(cx) {
+            require_scalar(cx, "C7", &number, dtype)?;
         }
     }
     require_scalars(cx, "C8", &[3], &[4])?;
