@@ -10,19 +10,24 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What a check took.
-struct Took {
-    code: Option<i32>,
-    seconds: f64,
+/// What a command took.
+pub(crate) struct Took {
+    pub(crate) code: Option<i32>,
+    pub(crate) seconds: f64,
     /// The most memory at one time.
-    bytes: u64,
-    said: String,
+    pub(crate) bytes: u64,
+    pub(crate) said: String,
 }
 
 fn check(path: &Path, more: &[&str]) -> Took {
+    took(path, &["check"], more)
+}
+
+/// Runs a command of relayc on a file, with options before it and behind it.
+pub(crate) fn took(path: &Path, before: &[&str], behind: &[&str]) -> Took {
     let said = path.with_extension("err");
     let mut command = Command::new(env!("CARGO_BIN_EXE_relayc"));
-    command.arg("check").args(more).arg(path).stdin(Stdio::null()).stdout(Stdio::null());
+    command.args(before).arg(path).args(behind).stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(std::fs::File::create(&said).expect("the folder can be written"));
     #[allow(clippy::zombie_processes, reason = "the system is asked for it below")]
     let child = command.spawn().expect("relayc starts");
@@ -138,13 +143,13 @@ const CONSTRUCTS: &[Construct] = &[
         |_| ", %x".into(),
         |_| ")) }\n".into()
     ),
+    construct!(wrong "a grid of many vectors", "def @main(%x: Tensor[(2), float32]) { meshgrid((%x", |_| ", %x".into(), |_| ")) }\n"
+        .into()),
     construct!(
         "parts of a split",
         "def @main(%x: Tensor[(1000000000), float32]) { let %s = split(%x, indices_or_sections=[1",
         |at| format!(", {}", at + 2),
         |_| "]); %s.0 }\n".into()
-    construct!(wrong "a grid of many vectors", "def @main(%x: Tensor[(2), float32]) { meshgrid((%x", |_| ", %x".into(), |_| ")) }\n"
-        .into()),
     ),
     construct!("a sum to the left", "def @main(%x: int32) { %x", |_| " + %x".into(), |_| " }\n".into()),
     construct!("parentheses", "def @main(%x: int32) { ", |_| "(".into(), |n| format!("%x{} }}\n", ")".repeat(n))),

@@ -3,6 +3,7 @@
 //!
 //! The rest behaves as on the interpreter: the same answers, the same limits, reported at the same places.
 
+use crate::growth::took;
 use relayc_driver::bind::Bound;
 use relayc_driver::optimise::UNTIL;
 use relayc_driver::run::{Limits, entry, interpret};
@@ -100,6 +101,21 @@ fn ten_thousand_calls_with_a_part_in_each() {
         }
         assert!(parts.n_compiled() >= 2, "{}", parts.summary());
     }
+}
+
+/// Each call of a part is compared in a moment: it starts no threads.
+#[test]
+fn a_comparison_costs_a_few_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("loop.relay");
+    std::fs::write(&path, format!("#[version = \"0.0.5\"]\n{}\n", looped("add(%y, ", ")"))).expect("written");
+    let seconds = |engine: &str| {
+        let took = took(&path, &["run", "--quiet", "--engine", engine, "-i", "n=20000", "-i", "x=ones"], &[]);
+        assert_eq!(took.code, Some(0), "{engine}: {}", took.said);
+        took.seconds
+    };
+    let [both, interp, jit] = ["both", "interp", "jit"].map(seconds);
+    assert!(both < 6.0 * (interp + jit) + 0.2, "{both:.2} s for both, {interp:.2} s and {jit:.2} s for each");
 }
 
 #[test]

@@ -9,10 +9,9 @@ use super::trace::{Groups, read};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::count;
 use relayc_driver::bind::Bound;
-use relayc_driver::bind::tensors_in;
 use relayc_driver::group;
 use relayc_exec::plan::Group;
-use relayc_exec::program::Memory;
+use relayc_exec::program::{Memory, PlanSession};
 use relayc_ir::kernel::{Factors, Kernel, View, Winograd};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{ExprId, Module};
@@ -28,21 +27,26 @@ pub struct Agreement {
 /// Runs a compiled program and compares each of its groups with the interpreter. Errors: the trap of an operator, E0508 for the
 /// first group that differs.
 pub fn run(compiled: &Compiled, args: &[Bound]) -> Result<Agreement, Box<Diagnostic>> {
-    let mut session = compiled.session()?;
-    let inputs: Vec<Vec<u8>> = tensors_in(args).into_iter().map(Tensor::to_le_bytes).collect();
-    let mut outputs = compiled.outputs();
+    run_in(compiled, &mut compiled.session()?, args).map(|(agreement, _)| agreement)
+}
+
+/// As [`run`], in a session of the program; also returns its result.
+pub(crate) fn run_in(
+    compiled: &Compiled,
+    session: &mut PlanSession,
+    args: &[Bound],
+) -> Result<(Agreement, Bound), Box<Diagnostic>> {
     let mut comparing = Comparing { compiled, agreement: Agreement::default() };
     let mut groups = Groups::of(&compiled.program.plan);
-    compiled.run_session(
-        &mut session,
-        &inputs,
-        &mut outputs,
+    let result = compiled.run_in(
+        session,
+        args,
         Some(&mut |step, memory| {
             groups.before(step, memory, &mut |group, operands, memory| comparing.compare(group, operands, memory))?;
             if step == compiled.program.plan.steps.len() { comparing.outputs(memory) } else { Ok(()) }
         }),
     )?;
-    Ok(comparing.agreement)
+    Ok((comparing.agreement, result))
 }
 
 /// Whether Winograd's method may compute a convolution less accurately than the direct sum; sums of integers stay exact.

@@ -447,22 +447,26 @@ impl PartialProgram {
     }
 
     fn compute(&self, ready: &Ready, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
-        if self.how.when == CompileTrigger::Compared {
-            let found = cross_check::run(&ready.compiled, args)?;
-            let agreement = &mut self.cache().said.agreement;
-            agreement.groups += found.groups;
-            agreement.worst = agreement.worst.max(found.worst);
-        }
         let sessions = || ready.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = sessions().pop();
         let mut session = idle.map_or_else(|| ready.compiled.session_on(self.how.pool.clone()), Ok)?;
         let result = match (&self.how.steps, self.how.measuring.load(Ordering::Relaxed)) {
+            _ if self.how.when == CompileTrigger::Compared => self.compared(&ready.compiled, &mut session, args),
             (Some(steps), _) => tap::run(steps, &ready.compiled, &ready.taps, &mut session, args),
             (None, false) => ready.compiled.run_in(&mut session, args, None),
             (None, true) => ready.run_measured(&mut session, args),
         };
         sessions().push(session);
         result
+    }
+
+    /// Runs a subgraph, and compares its groups with the interpreter.
+    fn compared(&self, compiled: &Compiled, session: &mut PlanSession, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
+        let (found, result) = cross_check::run_in(compiled, session, args)?;
+        let agreement = &mut self.cache().said.agreement;
+        agreement.groups += found.groups;
+        agreement.worst = agreement.worst.max(found.worst);
+        Ok(result)
     }
 
     /// Calls a function that an outside compiler made, and checks it if subgraphs are compared.
@@ -617,6 +621,7 @@ mod tests {
             if let State::Compiled(ready) = &mut variant.state {
                 let ready = Arc::get_mut(ready).expect("nothing runs");
                 ready.compiled.program = other.clone();
+                ready.sessions = Mutex::default();
             }
         }
         let found = partial.run(&args).expect_err("one adds, the other subtracts");
