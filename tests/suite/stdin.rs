@@ -44,3 +44,40 @@ fn a_named_pipe_without_a_writer_is_named() {
     let output = relayc.wait_with_output().expect("it ends");
     assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("add(%x, 1)"), "{output:?}");
 }
+
+/// What a command reads of zeros without an end, and how it ends.
+fn read_of_zeros(args: &[&str]) -> (usize, Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relayc"));
+    let mut relayc =
+        command.args(args).stdin(Stdio::piped()).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("relayc runs");
+    let mut pipe = relayc.stdin.take().expect("a pipe");
+    // No more than a mistake would read in a moment.
+    let n_read = (0..1024).take_while(|_| pipe.write_all(&[0; 1 << 16]).is_ok()).count() << 16;
+    drop(pipe);
+    let output = relayc.wait_with_output().expect("it ends");
+    (n_read, output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_stream_without_an_end_is_judged_by_its_beginning() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x.relay");
+    std::fs::write(&path, TEXT).expect("written");
+    let path = path.to_str().expect("a plain name");
+    let commands: [&[&str]; 6] = [
+        &["run", "-"],
+        &["run", path, "--params", "-"],
+        &["run", path, "-i", "x=@/dev/stdin"],
+        &["params", "ls", "/dev/stdin"],
+        &["import", "-", "-o", "/dev/null"],
+        &["inspect", "-"],
+    ];
+    for args in commands {
+        let (n_read, code, said) = read_of_zeros(args);
+        // A pipe holds some by itself.
+        assert!(
+            n_read <= 1 << 18 && matches!(code, Some(1..=2)) && said.contains("error"),
+            "{args:?}: {n_read}, {code:?}, {said}"
+        );
+    }
+}

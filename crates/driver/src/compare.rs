@@ -35,7 +35,7 @@ enum Side {
 /// The kind of a file of tensors, with its bytes. An archive stands for the program in it.
 fn kind_of(path: &Path) -> Result<Option<(Kind, FileBytes)>, Diagnostic> {
     let name = path.display().to_string();
-    let held = FileBytes::open(path)?;
+    let held = FileBytes::open(path, &|_| Ok(()))?;
     let start = held.start(&name)?;
     let kind = Kind::of(&name, &start).filter(|_| !tar::is_tar(&start));
     Ok(kind.map(|kind| (kind, held)))

@@ -9,7 +9,7 @@ mod darknet;
 mod mxnet;
 mod shape;
 
-use super::misplaced::misplaced;
+use super::misplaced::{misplaced, no_other_binary};
 use super::{bind, endings, run, show};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::limits::SOURCE_BYTES;
@@ -74,7 +74,8 @@ impl Outcome {
 /// [`darknet::import`](relayc_exchange::darknet::import), E0701 for the file, E0707 for a malformed shape, E0725 for a model that cannot
 /// be imported, E0804 for weights that do not fit into a text, E0801 for a program that does not.
 pub fn import(request: &Request) -> Outcome {
-    let bytes = match sys::read_file(&request.model, sys::Limit::model()) {
+    let name = request.model.display().to_string();
+    let bytes = match sys::read_file_if(&request.model, sys::Limit::model(), &|start| no_other_binary(&name, start, MODEL)) {
         Ok(bytes) => bytes,
         Err(error) => return Outcome::refused(error),
     };
@@ -83,7 +84,7 @@ pub fn import(request: &Request) -> Outcome {
     }
     let kind = relayc_exchange::kind(&bytes);
     if !matches!(kind, Some(Kind::MxnetSymbol | Kind::DarknetCfg | Kind::Archive))
-        && let Some(misplaced) = misplaced(&request.model.display().to_string(), &bytes, MODEL)
+        && let Some(misplaced) = misplaced(&name, &bytes, MODEL)
     {
         return Outcome::refused(misplaced);
     }

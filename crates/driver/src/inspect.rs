@@ -1,12 +1,15 @@
 //! Describes compiled files without running them.
 
-use super::misplaced::misplaced;
+use super::misplaced::{misplaced, no_other_binary};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_exchange::{Kind, graph_json, package};
 use relayc_sys as sys;
 use relayc_weights as formats;
 use relayc_weights::Named;
 use std::path::{Path, PathBuf};
+
+/// What is expected.
+const COMPILED: &str = "a compiled file";
 
 /// The description of a file, and any mismatch with the weights beside it.
 pub struct Inspected {
@@ -18,11 +21,11 @@ pub struct Inspected {
 /// E0703 and E0804 for a malformed file or one of another kind.
 pub fn inspect(path: &Path, params: &[PathBuf]) -> Result<Inspected, Diagnostic> {
     let name = path.display().to_string();
-    let bytes = sys::read_file(path, sys::Limit::data())?;
+    let bytes = sys::read_file_if(path, sys::Limit::data(), &|start| no_other_binary(&name, start, COMPILED))?;
     match relayc_exchange::kind(&bytes) {
         Some(Kind::GraphJson) => graph(&name, &bytes, params),
         Some(Kind::Archive) => Ok(Inspected { text: package::show(&name, &bytes)?, wrong: vec![] }),
-        _ => Err(misplaced(&name, &bytes, "a compiled file").unwrap_or_else(|| {
+        _ => Err(misplaced(&name, &bytes, COMPILED).unwrap_or_else(|| {
             Diagnostic::new(codes::E0703, format!("`{name}`: no compiled file that relayc knows"))
                 .help("`relayc print` and `relayc check` show programs")
         })),

@@ -328,10 +328,8 @@ fn line(sources: &Sources, diagnostic: &Diagnostic) -> Option<(FileId, usize)> {
 
 /// Reads the text of a file or of standard input; reports invalid bytes.
 pub fn read_source(path: &Path, sources: &mut Sources) -> Result<FileId, Vec<Diagnostic>> {
-    let (name, bytes) = match path.to_str() {
-        Some("-") => (sys::STDIN.to_owned(), sys::read_stdin(sys::Limit::source())),
-        _ => (path.display().to_string(), sys::read_file(path, sys::Limit::source())),
-    };
+    let name = if sys::is_standard(path) { sys::STDIN.to_owned() } else { path.display().to_string() };
+    let bytes = sys::read_file_if(path, sys::Limit::source(), &|start| misplaced::no_binary(&name, start));
     let bytes = bytes.map_err(|diagnostic| vec![too_long(path, &name).unwrap_or(diagnostic)])?;
     if let Some(misplaced) = misplaced::no_text(&name, &bytes) {
         return Err(vec![misplaced]);

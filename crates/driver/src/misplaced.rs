@@ -36,6 +36,21 @@ pub(crate) fn no_text(name: &str, bytes: &[u8]) -> Option<Diagnostic> {
     })
 }
 
+/// Requires the first bytes of a text not to be those of a binary file, as [`no_text`] says it of the whole.
+pub(crate) fn no_binary(name: &str, start: &[u8]) -> Result<(), Diagnostic> {
+    no_text(name, start).filter(|_| is_binary(start)).map_or(Ok(()), Err)
+}
+
+/// Requires the first bytes of a model or a compiled file not to be those of another binary file, nor of nothing but zeros.
+pub(crate) fn no_other_binary(name: &str, start: &[u8], expected: &str) -> Result<(), Diagnostic> {
+    if !is_binary(start) || exchange::kind(start).is_some() {
+        return Ok(());
+    }
+    let zeros = || Diagnostic::new(codes::E0703, format!("`{name}` begins with nothing but zeros"));
+    let is_nothing = start.iter().all(|&byte| byte == 0);
+    misplaced(name, start, expected).or_else(|| is_nothing.then(zeros)).map_or(Ok(()), Err)
+}
+
 /// The message for a file of a kind that `relayc_exchange` tells; `None` if [`Foreign`] has one.
 fn exchanged(is: impl Fn(&str) -> Diagnostic, file: &str, kind: Kind, bytes: &[u8]) -> Option<Diagnostic> {
     Some(match kind {

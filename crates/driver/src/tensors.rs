@@ -18,15 +18,16 @@ pub(crate) enum FileBytes {
 }
 
 impl FileBytes {
-    /// Opens a file of data; `-` is standard input. Errors: E0701, E0804.
-    pub(crate) fn open(path: &Path) -> Result<FileBytes, Diagnostic> {
+    /// Opens a file of data; `-` is standard input. A pipe is refused by its first bytes; others can be asked for them. Errors: E0701,
+    /// E0804.
+    pub(crate) fn open(path: &Path, judge: sys::Judge) -> Result<FileBytes, Diagnostic> {
         if sys::is_standard(path) {
-            return sys::read_stdin(sys::Limit::data()).map(FileBytes::Memory);
+            return sys::read_stdin(sys::Limit::data(), judge).map(FileBytes::Memory);
         }
         let file = sys::open_file(path, sys::Limit::data())?;
         match file.len {
             Some(len) => Ok(FileBytes::Disk(file, len)),
-            None => file.whole().map(FileBytes::Memory),
+            None => file.whole_if(judge).map(FileBytes::Memory),
         }
     }
 
@@ -72,7 +73,9 @@ pub(crate) type File = TensorFile<FileBytes>;
 
 /// Opens a file of named tensors. Errors: E0701, E0703, E0803, E0804.
 pub(crate) fn open(path: &Path) -> Result<File, Diagnostic> {
-    TensorFile::open(&path.display().to_string(), FileBytes::open(path)?)
+    let name = path.display().to_string();
+    let held = FileBytes::open(path, &|start| formats::require_tensors(&name, start))?;
+    TensorFile::open(&name, held)
 }
 
 /// The content of a file of tensors, produced while it is written in the format; `give` is asked for each tensor once.

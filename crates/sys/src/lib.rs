@@ -75,6 +75,12 @@ impl Limit {
 /// A pipe or device states no size before it is read, and may never end: 1 GiB.
 const PIPE_LIMIT: u64 = 1 << 30;
 
+/// The first bytes of a file say what it is: so many are enough for every format, and to tell a text from others.
+const START: u64 = 4096;
+
+/// Refuses a file by its first bytes, before the rest is read, which may be without an end.
+pub type Judge<'a> = &'a dyn Fn(&[u8]) -> Result<(), Diagnostic>;
+
 /// An open file, not read yet.
 pub struct Opened {
     path: PathBuf,
@@ -128,19 +134,28 @@ impl Opened {
 
     /// Reads the whole file.
     pub fn whole(self) -> Result<Vec<u8>, Diagnostic> {
-        whole(&self.file, &self.path, self.len, self.limit)
+        self.whole_if(&|_| Ok(()))
+    }
+
+    /// As [`Opened::whole`], unless its first bytes are refused.
+    pub fn whole_if(self, judge: Judge) -> Result<Vec<u8>, Diagnostic> {
+        whole(&self.file, &self.path, self.len, self.limit, judge)
     }
 }
 
 /// Reads to the end; `path` is for messages.
-fn whole(from: impl Read, path: &Path, len: Option<u64>, limit: Limit) -> Result<Vec<u8>, Diagnostic> {
+fn whole(mut from: impl Read, path: &Path, len: Option<u64>, limit: Limit, judge: Judge) -> Result<Vec<u8>, Diagnostic> {
     let failed = |error: std::io::Error| errors::unreadable(path, &error);
     let mut bytes = Vec::new();
     // One byte more, so that reading to the end does not grow the buffer only to find the end.
     let capacity = usize::try_from(len.unwrap_or(0) + 1).unwrap_or(usize::MAX);
     bytes.try_reserve_exact(capacity).map_err(|_| failed(ErrorKind::OutOfMemory.into()))?;
     // A file may grow while it is read.
-    from.take(limit.bytes + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let most = limit.bytes + 1;
+    from.by_ref().take(most.min(START)).read_to_end(&mut bytes).map_err(failed)?;
+    judge(&bytes)?;
+    let rest = most - bytes.len() as u64;
+    from.take(rest).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > limit.bytes {
         return Err(errors::too_large(path, None, limit));
     }
@@ -159,18 +174,23 @@ pub fn is_standard(path: &Path) -> bool {
 static STDIN_READ: AtomicBool = AtomicBool::new(false);
 
 /// Reads standard input, once; not by its path, as it may be a socket, which has none that could be opened. Errors: as
-/// [`read_file`], and E0701 if it was read before.
-pub fn read_stdin(limit: Limit) -> Result<Vec<u8>, Diagnostic> {
+/// [`read_file_if`], and E0701 if it was read before.
+pub fn read_stdin(limit: Limit, judge: Judge) -> Result<Vec<u8>, Diagnostic> {
     if STDIN_READ.swap(true, Ordering::Relaxed) {
         return Err(errors::read_twice());
     }
     let limit = Limit { bytes: limit.bytes.min(PIPE_LIMIT), ..limit };
-    whole(std::io::stdin().lock(), Path::new(STDIN), None, limit)
+    whole(std::io::stdin().lock(), Path::new(STDIN), None, limit, judge)
 }
 
 /// Reads a file; `-` is standard input. Errors: E0701 with the reason; the limit's code if the file is larger.
 pub fn read_file(path: &Path, limit: Limit) -> Result<Vec<u8>, Diagnostic> {
-    if is_standard(path) { read_stdin(limit) } else { open_file(path, limit)?.whole() }
+    read_file_if(path, limit, &|_| Ok(()))
+}
+
+/// As [`read_file`], unless the first bytes are refused.
+pub fn read_file_if(path: &Path, limit: Limit, judge: Judge) -> Result<Vec<u8>, Diagnostic> {
+    if is_standard(path) { read_stdin(limit, judge) } else { open_file(path, limit)?.whole_if(judge) }
 }
 
 /// Writes text to standard output. Every command writes with this function or the next two; clippy rejects `print!`, which panics

@@ -38,7 +38,7 @@ mod write;
 pub use bytes::Bytes;
 pub use file::TensorFile;
 pub use item::Item;
-pub use open::start;
+pub use open::{require_tensors, start};
 pub use supply::{Planned, TensorSource};
 pub use write::{encode, write_tensors};
 

@@ -21,6 +21,11 @@ impl<B: Bytes> TensorFile<B> {
     }
 }
 
+/// Requires the first bytes of a file to be those of one of tensors. Errors: E0703.
+pub fn require_tensors(name: &str, start: &[u8]) -> Result<(), Diagnostic> {
+    Format::of(name, start).map(drop)
+}
+
 /// So many bytes tell the formats apart: those of an archive are the longest.
 const START: usize = 512;
 

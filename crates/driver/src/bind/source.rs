@@ -120,13 +120,12 @@ impl Files {
 }
 
 fn content_of(path: &str) -> Result<Content, Diagnostic> {
-    let held = FileBytes::open(Path::new(path))?;
-    let start = held.start(path)?;
-    match Kind::of(path, &start) {
-        Some(Kind::Picture) => Ok(Content::Picture(held.whole()?)),
-        Some(Kind::Named) => TensorFile::open(path, held).map(Content::Named),
-        Some(Kind::Npy) => formats::read_npy(path, &held.whole()?).map(Content::One),
-        None => Err(errors::unknown_file(path, &start)),
+    let kind = |start: &[u8]| Kind::of(path, start).ok_or_else(|| errors::unknown_file(path, start));
+    let held = FileBytes::open(Path::new(path), &|start| kind(start).map(drop))?;
+    match kind(&held.start(path)?)? {
+        Kind::Picture => Ok(Content::Picture(held.whole()?)),
+        Kind::Named => TensorFile::open(path, held).map(Content::Named),
+        Kind::Npy => formats::read_npy(path, &held.whole()?).map(Content::One),
     }
 }
 
