@@ -310,7 +310,7 @@ fn finish(
     how.levels.apply(diagnostics);
     n_more += diag::sort_and_limit(diagnostics, DIAGNOSTICS.count());
     if let Some(last) = diagnostics.last_mut().filter(|_| n_more > 0) {
-        last.notes.push(format!("{} in this file are not shown", count(n_more, "more problem")));
+        last.notes.push(format!("this file has {}, not shown", count(n_more, "more problem")));
     }
 }
 

@@ -199,7 +199,7 @@ impl Problems {
     fn finish(mut self) -> Vec<Diagnostic> {
         let n_more = diag::sort_and_limit(&mut self.shown, MAX_SHOWN) + self.n_dropped;
         if let Some(last) = self.shown.last_mut().filter(|_| n_more > 0) {
-            last.notes.push(format!("{} in this file are not shown", count(n_more, "more problem")));
+            last.notes.push(format!("this file has {}, not shown", count(n_more, "more problem")));
         }
         self.shown
     }

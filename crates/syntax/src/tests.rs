@@ -214,9 +214,9 @@ fn reports_are_capped() {
     let text = "f(%x; +);\n".repeat(50_000) + "1";
     let (_, diagnostics) = parsed(&text);
     assert_eq!(diagnostics.len(), 100);
-    assert!(diagnostics[99].notes.last().unwrap().ends_with("in this file are not shown"));
+    assert!(diagnostics[99].notes.last().unwrap().ends_with("more problems, not shown"));
     let (_, diagnostics) = parsed(&"1+2;\n".repeat(50_000));
-    assert!(diagnostics[99].notes.last().unwrap().starts_with("49901 more problems"), "{:?}", diagnostics[99].notes);
+    assert!(diagnostics[99].notes.last().unwrap().contains(" 49901 more problems"), "{:?}", diagnostics[99].notes);
 }
 
 /// Parses any text and checks the invariants: no panic, places inside the text and on character boundaries, text order, and an

@@ -6,6 +6,7 @@
 //! dimension is not stored: `origin.rs` runs the relations again when a message needs it.
 
 mod again;
+mod budget;
 mod data;
 mod errors;
 mod exhaust;
@@ -16,6 +17,7 @@ mod repair;
 mod waiting;
 
 pub use again::{Clean, Earlier};
+use budget::Budget;
 pub use forward::TypeClasses;
 pub use origin::DimOrigins;
 use relayc_base::diag::{Diagnostic, FirstErrors};
@@ -124,25 +126,6 @@ struct Infer<'a> {
     sized: bool,
     /// Expressions whose branches differ in dimensions that the text leaves open.
     narrowed: Vec<ExprId>,
-}
-
-/// The most that the inference of a module may take (reliability 2).
-#[derive(Clone, Copy)]
-struct Budget {
-    steps: u64,
-    types: usize,
-    visits: u64,
-}
-
-impl Budget {
-    fn of(module: &Module) -> Budget {
-        let n_exprs = module.exprs.len();
-        Budget {
-            steps: 64 * n_exprs as u64 + INFERENCE_STEPS.get(),
-            types: module.types.n_types() + 16 * n_exprs + TYPES.count(),
-            visits: 64 * n_exprs as u64 + TYPE_PARTS.get(),
-        }
-    }
 }
 
 /// A pending step of the walk; the next one is on top.
