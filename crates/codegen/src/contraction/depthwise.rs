@@ -9,7 +9,7 @@ use super::convert;
 use super::emit::{LINE, bias, each_tile};
 use super::epilogue::{Epilogue, Lanes, Sums};
 use super::pack::offsets;
-use super::points::{Cut, Tiles, extents, sizes};
+use super::points::{Cut, Shape, Tiles, extents, sizes};
 use super::registers::{INPUT, SPARE, TAIL, WEIGHTS};
 use super::{ContractionCode, Entries, Packing, Plan, each_variant, normal, packing, streams};
 use crate::asm::{Asm, Cond, Isa, Mask, Mem, R, V, forms};
@@ -95,7 +95,7 @@ fn code(
     (taps, factors, byte_products): (&Taps, Factors, ByteProducts),
     asm: &mut Asm,
 ) -> Option<Entries> {
-    let entry = |shape: &super::points::Shape| {
+    let entry = |shape: &Shape| {
         each_variant(packing, asm, |asm, vectors, tail| {
             asm.align(LINE);
             let entry = asm.here();
@@ -106,6 +106,30 @@ fn code(
     };
     let entries: Vec<[usize; 2]> = tiles.shapes.iter().map(entry).collect::<Option<_>>()?;
     Some(Entries { next_bytes: vec![0; entries.len()], entries })
+}
+
+/// Uses of each input vector by the points of a tile: `(offset, point, tap)`, by offset.
+pub(super) fn touches(shape: &Shape, taps: &[i64]) -> Vec<(i64, usize, usize)> {
+    let points = shape.iter().enumerate();
+    let mut touches: Vec<(i64, usize, usize)> =
+        points.flat_map(|(at, point)| taps.iter().enumerate().map(move |(tap, offset)| (point[0] + offset, at, tap))).collect();
+    touches.sort_unstable();
+    touches
+}
+
+/// Sets the sums to zero. Returns the mask of a partial vector, which takes the last register on AVX2.
+pub(super) fn begin(sums: &Sums, asm: &mut Asm) -> Option<Mask> {
+    for at in 0..sums.len() {
+        asm.zero(V(at as u8));
+    }
+    sums.tail.map(|lanes| match asm.isa() {
+        Isa::Avx512 => Mask::K(TAIL),
+        Isa::Avx2 => {
+            let mask = Mask::V(V(asm.isa().regs() as u8 - 1));
+            asm.set_tail(mask, lanes, R::R8);
+            mask
+        }
+    })
 }
 
 /// The code of a tile.
@@ -129,38 +153,18 @@ impl Window<'_> {
             0,
             |_| (),
             |asm| {
-                for at in 0..self.sums.len() {
-                    asm.zero(V(at as u8));
-                }
                 // The mask's register is the last one, which neither way of summing uses.
-                let mask = self.sums.tail.map(|lanes| match asm.isa() {
-                    Isa::Avx512 => Mask::K(TAIL),
-                    Isa::Avx2 => {
-                        let mask = Mask::V(V(asm.isa().regs() as u8 - 1));
-                        asm.set_tail(mask, lanes, R::R8);
-                        mask
-                    }
-                });
+                let mask = begin(&self.sums, asm);
                 if self.taps.rounds > 1 {
                     return self.by_rounds(asm, mask);
                 }
-                let touches = self.touches();
+                let touches = touches(self.sums.shape, &self.taps.offsets);
                 match self.sums.len() + self.taps.offsets.len() + 2 <= asm.isa().regs() && self.in_order(&touches) {
                     true => self.by_input(asm, &touches, mask),
                     false => self.by_tap(asm, mask),
                 }
             },
         );
-    }
-
-    /// Uses of each input vector: `(offset, point, tap)`, by offset.
-    fn touches(&self) -> Vec<(i64, usize, usize)> {
-        let points = self.sums.shape.iter().enumerate();
-        let mut touches: Vec<(i64, usize, usize)> = points
-            .flat_map(|(at, point)| self.taps.offsets.iter().enumerate().map(move |(tap, offset)| (point[0] + offset, at, tap)))
-            .collect();
-        touches.sort_unstable();
-        touches
     }
 
     /// Whether each point meets its taps in their order.

@@ -7,14 +7,14 @@
 //!
 //! Absent: groups as long as a vector, or longer, for which direct sums have whole vectors.
 
-use super::depthwise::cut;
+use super::depthwise::{begin, cut, touches};
 use super::emit::{LINE, bias, each_tile};
 use super::epilogue::{Epilogue, Sums};
 use super::pack::offsets;
 use super::points::{Shape, Tiles};
-use super::registers::{INPUT, SPARE, TAIL, WEIGHTS};
+use super::registers::{INPUT, SPARE, WEIGHTS};
 use super::{ContractionCode, Entries, Packing, Plan, columns_of, each_variant, normal, packing};
-use crate::asm::{Asm, Isa, Mask, Mem, R, V, Width, forms};
+use crate::asm::{Asm, Mask, Mem, Width, forms};
 use relayc_ir::kernel::{Columns, Contraction, ContractionDim, Factors, Operand, Target};
 
 /// Maximum number of unrolled multiply-adds for each point.
@@ -116,13 +116,9 @@ struct Touched {
 /// The input vectors of a tile, as many at a time as touch different points, so that each point meets its taps in order. `None` if
 /// that is not possible.
 fn batches(shape: &Shape, taps: &[i64]) -> Option<Vec<Vec<Touched>>> {
-    let points = shape.iter().enumerate();
-    let mut uses: Vec<(i64, usize, usize)> =
-        points.flat_map(|(at, point)| taps.iter().enumerate().map(move |(tap, offset)| (point[0] + offset, at, tap))).collect();
-    uses.sort_unstable();
     let vector =
         |uses: &[(i64, usize, usize)]| Touched { offset: uses[0].0, uses: uses.iter().map(|&(_, at, tap)| (at, tap)).collect() };
-    let mut left: Vec<Touched> = uses.chunk_by(|a, b| a.0 == b.0).map(vector).collect();
+    let mut left: Vec<Touched> = touches(shape, taps).chunk_by(|a, b| a.0 == b.0).map(vector).collect();
     let mut next = vec![0; shape.len()];
     let mut batches = vec![];
     while !left.is_empty() {
@@ -162,17 +158,7 @@ impl Window<'_> {
             0,
             |_| (),
             |asm| {
-                for at in 0..self.sums.len() {
-                    asm.zero(V(at as u8));
-                }
-                let mask = self.sums.tail.map(|lanes| match asm.isa() {
-                    Isa::Avx512 => Mask::K(TAIL),
-                    Isa::Avx2 => {
-                        let mask = Mask::V(V(asm.isa().regs() as u8 - 1));
-                        asm.set_tail(mask, lanes, R::R8);
-                        mask
-                    }
-                });
+                let mask = begin(&self.sums, asm);
                 self.batches.iter().for_each(|batch| self.batch(asm, batch, mask));
             },
         );
