@@ -53,6 +53,11 @@ impl PassCx<'_> {
         module.called_op(expr).map(|op| self.ops.def(op))
     }
 
+    /// The operator of a call that computes each element from those of its operands, broadcast.
+    pub(crate) fn by_elements(&self, module: &Module, expr: ExprId) -> Option<&'static OpDef> {
+        self.called(module, expr).filter(|def| def.lower.as_ref().is_some_and(Lower::is_by_elements))
+    }
+
     /// Whether an expression is a call of the operator `def`.
     pub(crate) fn calls(&self, module: &Module, expr: ExprId, def: &OpDef) -> bool {
         self.calls_any(module, expr, &[def])

@@ -18,7 +18,6 @@ use relayc_ir::types::Dim;
 use relayc_ir::{AttrValue, ExprId, ExprKind, Module};
 use relayc_ops::Fuse;
 use relayc_ops::declarations::{CONCATENATE, ConcatenateAttrs, SPLIT};
-use relayc_ops::lower::Lower;
 use rustc_hash::FxHashMap;
 
 pub(crate) const PASS: Pass = Pass {
@@ -54,7 +53,7 @@ struct Join {
 impl Joins<'_> {
     /// The concatenation of elementwise operators in the place of one on a concatenation.
     fn sink(&mut self, module: &mut Module, expr: ExprId) -> Option<ExprId> {
-        let def = self.cx.called(module, expr).filter(|def| def.lower.as_ref().is_some_and(Lower::is_by_elements))?;
+        let def = self.cx.by_elements(module, expr)?;
         let operands = args(module, expr);
         let whole = |operand: &&ExprId| dims(module, **operand) == dims(module, expr);
         let first = operands.iter().filter(whole).find_map(|&operand| self.sinkable(module, operand))?;
@@ -80,10 +79,8 @@ impl Joins<'_> {
     fn sinkable(&self, module: &Module, expr: ExprId) -> Option<Join> {
         let join = self.join(module, expr)?;
         let original = self.of.get(&expr).copied().unwrap_or(expr);
-        let elementwise = |&user: &ExprId| {
-            let scalar = self.cx.called(module, user).and_then(|def| def.lower.as_ref()).is_some_and(Lower::is_by_elements);
-            scalar && dims(module, user) == dims(module, expr)
-        };
+        let elementwise =
+            |&user: &ExprId| self.cx.by_elements(module, user).is_some() && dims(module, user) == dims(module, expr);
         let produced = || {
             let tuple = args(module, expr)[0];
             let product = |field: &ExprId| {

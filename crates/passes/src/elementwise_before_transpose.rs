@@ -42,14 +42,15 @@ struct Sinking<'a> {
     of: FxHashMap<ExprId, ExprId>,
 }
 
-/// Transpositions and reshapes of one tensor, in the order in which they are computed.
-#[derive(PartialEq)]
-struct Moves(Vec<(&'static str, Vec<AttrValue>)>);
+/// Transpositions and reshapes of one tensor, in the order in which they are computed: the operator's name, its attributes.
+type Moves = Vec<(&'static str, Vec<AttrValue>)>;
+
+const MOVES: [&OpDef; 2] = [&TRANSPOSE, &RESHAPE];
 
 impl Sinking<'_> {
     /// The moves of an elementwise operator in the place of one on moved tensors.
     fn sink(&mut self, module: &mut Module, expr: ExprId) -> Option<ExprId> {
-        let def = self.by_elements(module, expr)?;
+        let def = self.cx.by_elements(module, expr)?;
         let operands = args(module, expr);
         let (first, moves) = operands.iter().find_map(|&operand| self.moved(module, operand))?;
         let mut sources = vec![];
@@ -63,30 +64,26 @@ impl Sinking<'_> {
         }
         let span = module.exprs[expr].span;
         let mut moved = self.cx.typed_call(module, span, def, &sources, module.call_attrs(expr).to_vec())?;
-        for (name, attrs) in moves.0 {
-            let def = [&TRANSPOSE, &RESHAPE].into_iter().find(|def| def.name == name)?;
+        for (name, attrs) in moves {
+            let def = MOVES.into_iter().find(|def| def.name == name)?;
             moved = self.cx.typed_call(module, span, def, &[moved], attrs)?;
         }
         self.of.insert(moved, expr);
         Some(moved)
     }
 
-    /// The operator of a call that computes each element from those of its operands, broadcast.
-    fn by_elements(&self, module: &Module, expr: ExprId) -> Option<&'static OpDef> {
-        self.cx.called(module, expr).filter(|def| def.lower.as_ref().is_some_and(Lower::is_by_elements))
-    }
-
     /// What an operand is the moved form of, and the moves, if all its users can be computed before them.
     fn moved(&self, module: &Module, expr: ExprId) -> Option<(ExprId, Moves)> {
         let sunk = self.of.get(&expr).copied();
         let original = sunk.unwrap_or(expr);
-        let elementwise = |&user: &ExprId| self.by_elements(module, user).is_some() && dims(module, user) == dims(module, expr);
+        let elementwise =
+            |&user: &ExprId| self.cx.by_elements(module, user).is_some() && dims(module, user) == dims(module, expr);
         if self.users.is_result(original) || !self.users.list(original).iter().all(elementwise) {
             return None;
         }
         let mut moves = vec![];
         let mut source = expr;
-        while let Some(def) = [&TRANSPOSE, &RESHAPE].into_iter().find(|def| self.cx.calls(module, source, def)) {
+        while let Some(def) = MOVES.into_iter().find(|def| self.cx.calls(module, source, def)) {
             let operand = *args(module, source).first()?;
             if sunk.is_none() && !self.users.only(operand, source) {
                 return None;
@@ -95,7 +92,7 @@ impl Sinking<'_> {
             source = operand;
         }
         moves.reverse();
-        (!moves.is_empty() && (sunk.is_some() || self.is_of_convolution(module, source))).then_some((source, Moves(moves)))
+        (!moves.is_empty() && (sunk.is_some() || self.is_of_convolution(module, source))).then_some((source, moves))
     }
 
     /// Whether a tensor is the result of a convolution, or of elementwise operators on nothing but that.
@@ -108,7 +105,7 @@ impl Sinking<'_> {
             let along = matches!(def.lower, Some(Lower::Along(..)));
             let whole = |operand: &ExprId| dims(module, *operand) == dims(module, expr) && self.users.only(*operand, expr);
             match args(module, expr).into_iter().find(whole) {
-                Some(operand) if along || self.by_elements(module, expr).is_some() => expr = operand,
+                Some(operand) if along || self.cx.by_elements(module, expr).is_some() => expr = operand,
                 _ => return false,
             }
         }
