@@ -44,7 +44,6 @@ mod written;
 pub use package::left_open;
 use relayc_base::diag::{self, Code, Diagnostic, Edit, codes};
 use relayc_base::limits::DIAGNOSTICS;
-use relayc_base::text::count;
 use relayc_base::{FileId, Sources, Span};
 use relayc_check::infer::{self, Clean, DimOrigins};
 use relayc_check::resolve::{self, Mention};
@@ -285,13 +284,13 @@ fn finish(
     if until == Phase::Main {
         module.wrap_as_main();
     }
-    let mut n_more = 0;
+    let mut n_dropped = 0;
     let unset = if infer_wanted { specialise::specialise(module, &how.entry, &how.set) } else { vec![] };
     if !unset.is_empty() {
         diagnostics.extend(unset);
     } else if infer_wanted {
         let (found, more) = timings.time("infer", || infer(module, &ast.source));
-        n_more += more;
+        n_dropped += more;
         diagnostics.extend(found.into_iter().filter(|d| !follows(d)));
     }
     if until == Phase::Lint && !diag::has_errors(diagnostics) {
@@ -308,10 +307,7 @@ fn finish(
     }
     lint::apply_comments(file, ast, &how.levels, diagnostics, until == Phase::Lint);
     how.levels.apply(diagnostics);
-    n_more += diag::sort_and_limit(diagnostics, DIAGNOSTICS.count());
-    if let Some(last) = diagnostics.last_mut().filter(|_| n_more > 0) {
-        last.notes.push(format!("this file has {}, not shown", count(n_more, "more problem")));
-    }
+    diag::sort_and_limit(diagnostics, DIAGNOSTICS.count(), n_dropped);
 }
 
 /// Errors that missing text can cause.

@@ -18,7 +18,6 @@ use super::{errors, unexpected};
 use lalrpop_util::ParseError;
 use relayc_base::diag::{self, Diagnostic, Edit, codes, fix};
 use relayc_base::limits::{DEFINITIONS, SOURCE_BYTES};
-use relayc_base::text::count;
 use relayc_base::{FileId, Span};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -195,12 +194,9 @@ impl Problems {
         self.n_dropped += builder.n_dropped;
     }
 
-    /// The problems in text order, with a note on the last one if there are more than can be of use.
+    /// The problems in text order, as many as can be of use.
     fn finish(mut self) -> Vec<Diagnostic> {
-        let n_more = diag::sort_and_limit(&mut self.shown, MAX_SHOWN) + self.n_dropped;
-        if let Some(last) = self.shown.last_mut().filter(|_| n_more > 0) {
-            last.notes.push(format!("this file has {}, not shown", count(n_more, "more problem")));
-        }
+        diag::sort_and_limit(&mut self.shown, MAX_SHOWN, self.n_dropped);
         self.shown
     }
 }

@@ -9,6 +9,7 @@ mod excerpt;
 pub mod fix;
 pub mod render;
 
+use crate::text::count;
 use crate::{FileId, Span};
 pub use codes::Code;
 
@@ -232,8 +233,9 @@ impl FirstErrors {
     }
 }
 
-/// Sorts diagnostics into text order and keeps `max` of them, errors before warnings. Returns how many were dropped.
-pub fn sort_and_limit(diagnostics: &mut Vec<Diagnostic>, max: usize) -> usize {
+/// Sorts the diagnostics of a file into text order and keeps `max` of them, errors before warnings. The last one says how many more
+/// there are, with the `n_dropped` that others left out.
+pub fn sort_and_limit(diagnostics: &mut Vec<Diagnostic>, max: usize, n_dropped: usize) {
     sort(diagnostics);
     let n_found = diagnostics.len();
     if n_found > max {
@@ -246,7 +248,10 @@ pub fn sort_and_limit(diagnostics: &mut Vec<Diagnostic>, max: usize) -> usize {
             is_kept
         });
     }
-    n_found - diagnostics.len()
+    let n_more = n_found - diagnostics.len() + n_dropped;
+    if let Some(last) = diagnostics.last_mut().filter(|_| n_more > 0) {
+        last.notes.push(format!("this file has {}, not shown", count(n_more, "more problem")));
+    }
 }
 
 /// Adds a diagnostic if there are fewer than `max`; false if one is dropped. An error is not lost to warnings alone.
@@ -284,8 +289,10 @@ mod tests {
             || vec![at(codes::E0101, 9), at(codes::W0001, 0), at(codes::E0101, 7), at(codes::W0001, 8), at(codes::W0001, 1)];
         for (max, kept) in [(5, &[0, 1, 7, 8, 9][..]), (4, &[0, 1, 7, 9]), (3, &[0, 7, 9]), (2, &[7, 9]), (1, &[7]), (0, &[])] {
             let mut diagnostics = all();
-            assert_eq!(sort_and_limit(&mut diagnostics, max), 5 - kept.len());
+            sort_and_limit(&mut diagnostics, max, 2);
             assert_eq!(starts(&diagnostics), kept);
+            let said = format!("this file has {} more problems, not shown", 5 - kept.len() + 2);
+            assert!(diagnostics.last().is_none_or(|last| last.notes == [said]));
         }
     }
 

@@ -46,7 +46,7 @@ pub(super) fn into(project: &mut Project, name: &str, bytes: &[u8]) {
     }
     // Of patterns that match one program, the later weights win.
     project.weights.sort_by_key(|entry| entry.at);
-    diag::sort_and_limit(&mut project.diagnostics, MAX_DIAGNOSTICS);
+    diag::sort_and_limit(&mut project.diagnostics, MAX_DIAGNOSTICS, 0);
 }
 
 type Key<'i> = Spanned<Cow<'i, str>>;
