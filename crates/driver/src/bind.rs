@@ -258,27 +258,29 @@ pub fn size_setting(setting: &str) -> Option<(&str, Option<i64>)> {
 }
 
 /// `NAME.AXIS=N`: the name of a tensor, an axis and its number.
-pub(super) fn axis_setting(setting: &str) -> Result<(&str, usize, i64), Diagnostic> {
+pub(super) fn axis_setting<'a>(flag: &str, setting: &'a str) -> Result<(&'a str, usize, i64), Diagnostic> {
     let parsed = setting.split_once('=').and_then(|(place, n)| {
         let (name, axis) = place.rsplit_once('.')?;
         Some((name.trim_start_matches('%'), axis.parse::<usize>().ok()?, n))
     });
-    let (name, axis, n) = parsed.ok_or_else(|| errors::bad_setting(setting, "it is neither NAME.AXIS=N nor SIZE=N"))?;
+    let (name, axis, n) = parsed.ok_or_else(|| errors::bad_setting(flag, setting, "it is neither NAME.AXIS=N nor SIZE=N"))?;
     let n = n.trim().parse().ok().filter(|&n| n >= 0);
-    Ok((name, axis, n.ok_or_else(|| errors::bad_setting(setting, errors::NO_SIZE))?))
+    Ok((name, axis, n.ok_or_else(|| errors::bad_setting(flag, setting, errors::NO_SIZE))?))
 }
 
-/// Gives a dimension of one of the tensors a number. Returns what it was.
-pub(super) fn carry_out(leaves: &mut [Leaf], setting: &str) -> Result<(Dim, i64), Diagnostic> {
-    let (name, axis, n) = axis_setting(setting)?;
+/// Gives a dimension of one of the tensors the number of `NAME.AXIS=N`, which came with `flag`. Returns what it was.
+///
+/// Errors: E0706 for an unknown name; E0707 for a setting that is malformed or not about an open dimension.
+pub fn carry_out(leaves: &mut [Leaf], flag: &str, setting: &str) -> Result<(Dim, i64), Diagnostic> {
+    let (name, axis, n) = axis_setting(flag, setting)?;
     let Some(at) = leaves.iter().position(|leaf| leaf.name == name) else {
-        return Err(errors::unknown_name(name, "--set", leaves.iter().map(|leaf| leaf.name.as_str())));
+        return Err(errors::unknown_name(name, flag, leaves.iter().map(|leaf| leaf.name.as_str())));
     };
     let leaf = &mut leaves[at];
     match leaf.dims.get(axis).copied() {
-        None => Err(errors::bad_setting(setting, &format!("`{name}` is {}", leaf.type_text()))),
+        None => Err(errors::bad_setting(flag, setting, &format!("`{name}` is {}", leaf.type_text()))),
         Some(Dim::Known { value, .. }) if value != n => {
-            Err(errors::bad_setting(setting, &format!("axis {axis} of `{name}` is {value}")))
+            Err(errors::bad_setting(flag, setting, &format!("axis {axis} of `{name}` is {value}")))
         }
         Some(dim) => {
             leaf.dims[axis] = Dim::known(n);
@@ -583,7 +585,7 @@ impl<'t> Binder<'t> {
             }
         }
         for setting in settings.iter().filter(|setting| size_setting(setting).is_none()) {
-            match carry_out(&mut self.leaves, setting) {
+            match carry_out(&mut self.leaves, "--set", setting) {
                 Ok(fact) => {
                     facts.push(fact);
                     of_fact.push(setting.as_str());

@@ -47,7 +47,7 @@ pub(crate) fn specialise(module: &mut Module, entry: &str, settings: &[String]) 
         all.extend(found);
     }
     let of_axes = settings.iter().filter(|setting| bind::size_setting(setting).is_none());
-    let wrong: Vec<Diagnostic> = of_axes.filter_map(|setting| bind::carry_out(&mut all, setting).err()).collect();
+    let wrong: Vec<Diagnostic> = of_axes.filter_map(|setting| bind::carry_out(&mut all, "--set", setting).err()).collect();
     if !wrong.is_empty() {
         return wrong;
     }
@@ -73,7 +73,7 @@ fn set_sizes(module: &mut Module, params: &[VarId], settings: &[String]) -> Vec<
     for setting in settings {
         if let Some((name, n)) = bind::size_setting(setting) {
             match (names.iter().find(|(_, known)| **known == name), n) {
-                (_, None) => wrong.push(bind::errors::bad_setting(setting, bind::errors::NO_SIZE)),
+                (_, None) => wrong.push(bind::errors::bad_setting("--set", setting, bind::errors::NO_SIZE)),
                 (None, _) => {
                     let mut known: Vec<&str> = names.values().copied().collect();
                     known.sort_unstable();
@@ -84,7 +84,7 @@ fn set_sizes(module: &mut Module, params: &[VarId], settings: &[String]) -> Vec<
                     of_fact.push(setting);
                 }
             }
-        } else if let Ok((name, axis, n)) = bind::axis_setting(setting) {
+        } else if let Ok((name, axis, n)) = bind::axis_setting("--set", setting) {
             let of_var = |&var: &VarId| leaves::leaves(&module.vars[var].name, module.vars[var].ty?, &module.types).ok();
             let leaf = params.iter().filter_map(of_var).flatten().find(|leaf| leaf.name == name);
             if let Some(dim) = leaf.and_then(|leaf| leaf.dims.get(axis).copied()) {

@@ -75,11 +75,11 @@ pub(crate) fn bad_input(text: &str, words: &str) -> Diagnostic {
 /// What a number is that no size can be.
 pub(crate) const NO_SIZE: &str = "a size is a number of at least 0, and below 2^63";
 
-/// E0707 for `--set`.
-pub(crate) fn bad_setting(setting: &str, words: &str) -> Diagnostic {
-    Diagnostic::new(codes::E0707, format!("cannot carry out `--set {}`: {words}", short(setting)))
-        .help("`--set data.0=8` makes axis 0 of parameter `data` 8 where its type has `?`")
-        .help("`--set batch=8` makes the size `batch` 8")
+/// E0707 for the setting of a size with `flag`.
+pub(crate) fn bad_setting(flag: &str, setting: &str, words: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0707, format!("cannot carry out `{flag} {}`: {words}", short(setting)))
+        .help(format!("`{flag} data.0=8` makes axis 0 of parameter `data` 8 where its type has `?`"))
+        .help(format!("`{flag} batch=8` makes the size `batch` 8"))
 }
 
 /// E0706: a setting of a size that no dimension names.
@@ -97,7 +97,7 @@ pub(crate) fn settings_disagree<'a>(wrong: &Contradiction, setting: impl Fn(usiz
             let message = format!("`--set {}` contradicts `--set {}`", short(second), short(first));
             Diagnostic::new(codes::E0707, message).note(format!("the size `{dim}` would be {expected} and {found}"))
         }
-        _ => bad_setting(second, &format!("the size `{dim}` cannot be {found}")),
+        _ => bad_setting("--set", second, &format!("the size `{dim}` cannot be {found}")),
     }
 }
 

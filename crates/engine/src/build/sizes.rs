@@ -2,10 +2,9 @@
 
 use crate::size_setting::{SizeSetting, Sizes, require_known};
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_base::text::join_words;
 use relayc_driver::Program;
 use relayc_driver::bind::leaves::{self, Leaf};
-use relayc_driver::bind::{Requests, Slot};
+use relayc_driver::bind::{Requests, Slot, carry_out, size_setting};
 use relayc_driver::run;
 use relayc_driver::specialise::to_inputs;
 use relayc_ir::types::Dim;
@@ -79,28 +78,16 @@ fn require_open(program: &Program, entry: &str, settings: &[String]) -> Result<(
     let slots = run::entry(&program.module, entry)?.slots;
     let (types, names) = (&program.module.types, program.module.size_names());
     let of_slot = |slot: &Slot| leaves::leaves(&slot.name, slot.ty, types).unwrap_or_default();
-    let leaves: Vec<Leaf> = slots.iter().flat_map(of_slot).collect();
+    let mut leaves: Vec<Leaf> = slots.iter().flat_map(of_slot).collect();
     let is_named =
         |dim: &Dim, name: &str| types.symbols.vars_of(*dim).iter().any(|id| names.get(id).is_some_and(|of| *of == name));
     for setting in settings {
-        let Some((what, n)) = setting.split_once('=') else { continue };
-        let Some((name, axis)) = what.rsplit_once('.') else {
-            if !leaves.iter().flat_map(|leaf| &leaf.dims).any(|dim| is_named(dim, what)) {
-                return Err(wrong(setting, &format!("no input has a dimension of the size `{what}` without a number")));
+        match size_setting(setting) {
+            None => carry_out(&mut leaves, "--sizes", setting).map(drop)?,
+            Some((name, _)) if leaves.iter().flat_map(|leaf| &leaf.dims).any(|dim| is_named(dim, name)) => {}
+            Some((name, _)) => {
+                return Err(wrong(setting, &format!("no input has a dimension of the size `{name}` without a number")));
             }
-            continue;
-        };
-        let Some(leaf) = leaves.iter().find(|leaf| leaf.name == name) else {
-            let known: Vec<String> = leaves.iter().map(|leaf| format!("`{}`", leaf.name)).collect();
-            let error = Diagnostic::new(codes::E0706, format!("--sizes names `{name}`, which is no parameter"));
-            return Err(error.note(format!("the parameters are {}", join_words(&known, "and"))));
-        };
-        match axis.parse().ok().and_then(|axis: usize| leaf.dims.get(axis)).map(|dim| dim.value()) {
-            None => return Err(wrong(setting, &format!("`{name}` is {}", leaf.type_text()))),
-            Some(Some(value)) if n.parse() != Ok(value) => {
-                return Err(wrong(setting, &format!("axis {axis} of `{name}` is {value}")));
-            }
-            Some(_) => {}
         }
     }
     Ok(())
