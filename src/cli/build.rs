@@ -14,6 +14,7 @@ use relayc_driver::run::Limits;
 use relayc_driver::{Phase, Program, endings, export};
 use relayc_sys as sys;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -155,10 +156,21 @@ impl Args {
     fn named(&self) -> Result<(), Diagnostic> {
         let others = self.emit.iter().filter(|_| !self.emit.contains(&What::So));
         let endings: Vec<&str> = [What::So].iter().chain(others).map(|what| what.ending()).collect();
-        endings::one_of(&self.output, "a shared object", &endings).map_err(|denied| {
+        endings::one_of(&self.unversioned(), "a shared object", &endings).map_err(|denied| {
             let is_object = self.output.extension().is_some_and(|ending| ending == What::Obj.ending());
             if is_object { denied.help("`--emit obj` writes an object for linking") } else { denied }
         })
+    }
+
+    /// The name of the shared object without the version behind it: `net.so` of `net.so.1.2`.
+    fn unversioned(&self) -> PathBuf {
+        let is_number = |ending: &OsStr| ending.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+        let mut short = self.output.clone();
+        while short.extension().is_some_and(is_number) {
+            short.set_extension("");
+        }
+        let is_object = short.extension().is_some_and(|ending| ending == What::So.ending());
+        if is_object { short } else { self.output.clone() }
     }
 
     /// The compiler settings for each target machine. Errors: an invalid environment variable, in words.
@@ -180,7 +192,8 @@ struct Made {
 }
 
 fn files(args: &Args, settings: Vec<Settings>, program: &mut Program) -> Result<Made, Vec<Diagnostic>> {
-    let Some(stem) = args.output.file_stem().and_then(|stem| stem.to_str()).filter(|stem| !stem.is_empty()) else {
+    let unversioned = args.unversioned();
+    let Some(stem) = unversioned.file_stem().and_then(|stem| stem.to_str()).filter(|stem| !stem.is_empty()) else {
         let message = format!("`{}` names no file", args.output.display());
         return Err(vec![Diagnostic::new(codes::E0702, message).help("-o net.so")]);
     };
