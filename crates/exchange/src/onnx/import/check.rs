@@ -1,6 +1,7 @@
 //! Checks the structure of a model before any of its nodes is converted.
 //!
-//! - Each value of a graph has one name, made once and before it is used; a subgraph sees the values made before its node.
+//! - Each value of a graph has one name, made once and before it is used (`order.rs` has sorted the nodes); a subgraph sees the values made
+//!   before its node.
 //! - Nodes have a kind; attributes have names, each once.
 //! - Functions have different names, do not call themselves, directly or indirectly, and nest calls no deeper than 100.
 //! - A model has one version of each operator set.
@@ -138,7 +139,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-fn tensor_name(tensor: &TensorProto) -> &str {
+pub(crate) fn tensor_name(tensor: &TensorProto) -> &str {
     tensor.name.as_deref().unwrap_or_default()
 }
 
@@ -197,7 +198,7 @@ impl Checker<'_> {
             if !visible(scopes, at, input) {
                 let later = made_later(scopes, at, input);
                 return wrong(match later {
-                    true => format!("`{}` is used before it is made: the nodes are in no order, or in a circle", shown(input)),
+                    true => format!("`{}` is made of itself: the nodes are in a circle", shown(input)),
                     false => format!("nothing makes `{}`", shown(input)),
                 });
             }

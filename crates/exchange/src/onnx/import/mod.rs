@@ -1,6 +1,6 @@
 //! Imports ONNX: a model file becomes a Relay program and its weights.
 //!
-//! `scan.rs` looks at the size of what is coming, `check.rs` at the structure, `tensors.rs` is the gate of every tensor;
+//! `scan.rs` looks at the size of what is coming, `order.rs` sorts the nodes, `check.rs` looks at the structure, `tensors.rs` is the gate of every tensor;
 //! `graph.rs` goes through the nodes, by what `plan.rs` finds out of each graph once, and asks `ops/` for what each is in Relay, with
 //! `build.rs` for the program and `control.rs` for what has graphs inside. `walk.rs` keeps the state of the walk, `frame.rs` its
 //! stack. `listing.rs` is the model as text, into which messages point.
@@ -21,6 +21,7 @@ mod graph;
 mod listing;
 pub(crate) mod names;
 pub(crate) mod ops;
+mod order;
 mod plan;
 mod scan;
 mod sizes;
@@ -171,10 +172,11 @@ pub fn import(bytes: Vec<u8>, request: &Import) -> (Text, Result<Imported, Vec<D
 
 fn decode(bytes: Vec<u8>, request: &Import) -> Result<ModelProto, Diagnostic> {
     scan::scan(request.name, &bytes)?;
-    let model = ModelProto::decode(Bytes::from(bytes)).map_err(|error| errors::undecodable(request.name, &error))?;
+    let mut model = ModelProto::decode(Bytes::from(bytes)).map_err(|error| errors::undecodable(request.name, &error))?;
     if model.graph.is_none() {
         return Err(errors::structure(request.name, "a model without a graph"));
     }
+    order::sort(&mut model);
     check::model(request.name, &model)?;
     Ok(model)
 }

@@ -65,9 +65,9 @@ fn wrong(model: &ModelProto, words: &str) {
 }
 
 #[test]
-fn values_are_made_once_and_before_they_are_used() {
+fn values_are_made_once_and_not_of_themselves() {
     fine(&simple(vec![node("Relu", &["x"], &["y"]), node("Neg", &["y"], &["z"])], &["z"]));
-    wrong(&simple(vec![node("Neg", &["y"], &["z"]), node("Relu", &["x"], &["y"])], &["z"]), "before it is made");
+    wrong(&simple(vec![node("Neg", &["y"], &["z"]), node("Relu", &["z"], &["y"])], &["z"]), "in a circle");
     wrong(&simple(vec![node("Neg", &["w"], &["z"])], &["z"]), "nothing makes `w`");
     wrong(&simple(vec![node("Neg", &["z"], &["z"])], &["z"]), "in a circle");
     wrong(&simple(vec![node("Neg", &["x"], &["z"]), node("Abs", &["x"], &["z"])], &["z"]), "given twice");
@@ -128,6 +128,30 @@ fn call(name: &str, input: &str, output: &str) -> NodeProto {
 
 fn with_functions(functions: Vec<FunctionProto>) -> ModelProto {
     ModelProto { functions, ..simple(vec![call("f0", "x", "z")], &["z"]) }
+}
+
+#[test]
+fn nodes_stand_in_any_order() {
+    let text = |model: &ModelProto| import(model.encode_to_vec(), &request(false)).0.text;
+    let nodes = || vec![node("Relu", &["x"], &["y"]), node("Abs", &["x"], &["v"]), node("Add", &["y", "v"], &["z"])];
+    let sorted = text(&simple(nodes(), &["z"]));
+    let last_first = || nodes().into_iter().rev().collect::<Vec<_>>();
+    assert_eq!(text(&simple(last_first(), &["z"])), sorted);
+    let mut turned = choice("y");
+    turned.graph.iter_mut().for_each(|graph| graph.node.reverse());
+    fine(&turned);
+    assert_eq!(text(&turned), text(&choice("y")));
+    let in_branches = |nodes: Vec<NodeProto>| {
+        let mut model = choice("x");
+        let branches = model.graph.iter_mut().flat_map(|graph| &mut graph.node).flat_map(|node| &mut node.attribute);
+        for branch in branches.filter_map(|attribute| attribute.g.as_mut()) {
+            **branch = GraphProto { input: vec![], ..graph(nodes.clone(), &["z"]) };
+        }
+        model
+    };
+    fine(&in_branches(last_first()));
+    assert_eq!(text(&in_branches(last_first())), text(&in_branches(nodes())));
+    fine(&with_functions(vec![function("f0", vec![node("Neg", &["c"], &["b"]), node("Abs", &["a"], &["c"])])]));
 }
 
 #[test]
