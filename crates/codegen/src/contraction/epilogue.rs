@@ -74,19 +74,26 @@ impl Epilogue<'_> {
     /// Whether the body fits into `n_free` registers beside the sums. In a `masked` vector, operands that could stay in memory
     /// need registers.
     fn fits(&self, n_free: usize, isa: Isa, in_register: bool, masked: bool) -> bool {
+        self.constants_loaded(n_free, isa, in_register, masked, &[]).is_some()
+    }
+
+    /// The constants that a vector loads into registers, where those of `kept` stay in one; `None` if it does not fit.
+    fn constants_loaded(&self, n_free: usize, isa: Isa, in_register: bool, masked: bool, kept: &[u32]) -> Option<Vec<u32>> {
         let mut free: Vec<V> = (0..n_free).map(|at| V(at as u8)).collect();
+        let kept = kept.iter().map(|&bits| Some((bits, free.pop()?))).collect::<Option<Vec<_>>>()?;
         let mask = match isa {
             _ if !masked => None,
             Isa::Avx512 => Some(Mask::K(TAIL)),
-            Isa::Avx2 => match free.pop() {
-                Some(register) => Some(Mask::V(register)),
-                None => return false,
-            },
+            Isa::Avx2 => Some(Mask::V(free.pop()?)),
         };
         // A sum in a register leaves the last one out of `free`.
         let sum = if in_register { Place::Register(V(isa.regs() as u8 - 1)) } else { Place::Memory(Rm::Mem(Mem::at(R::RSP, 0))) };
         // The code of this trial is dropped.
-        Evaluation::new(self, &mut Asm::new(isa), free, sum, mask).run().is_some()
+        let mut asm = Asm::new(isa);
+        let mut evaluation = Evaluation::new(self, &mut asm, free, sum, mask);
+        evaluation.kept = &kept;
+        evaluation.run()?;
+        Some(evaluation.constants_loaded)
     }
 }
 
@@ -123,12 +130,28 @@ impl Sums<'_> {
 
     /// Whether the sums must be spilled.
     pub(crate) fn spill(&self, isa: Isa) -> bool {
-        let masked: &[bool] = match (self.tail, self.vectors) {
+        !self.masked().iter().all(|&masked| self.epilogue.fits(self.registers(isa) - self.len(), isa, true, masked))
+    }
+
+    /// Whether its vectors are partial: the different answers.
+    fn masked(&self) -> &'static [bool] {
+        match (self.tail, self.vectors) {
             (None, _) => &[false],
             (Some(_), 1) => &[true],
             (Some(_), _) => &[false, true],
-        };
-        !masked.iter().all(|&masked| self.epilogue.fits(self.registers(isa) - self.len(), isa, true, masked))
+        }
+    }
+
+    /// The constants that each vector would load, as many as registers are left for: they stay there for the whole tile.
+    fn kept(&self, isa: Isa, n_free: usize, in_register: bool) -> Vec<u32> {
+        let loaded = |masked: bool, kept: &[u32]| self.epilogue.constants_loaded(n_free, isa, in_register, masked, kept);
+        let mut kept = if self.len() == 1 { vec![] } else { loaded(self.masked()[0], &[]).unwrap_or_default() };
+        kept.sort_unstable();
+        kept.dedup();
+        while !kept.is_empty() && !self.masked().iter().all(|&masked| loaded(masked, &kept).is_some()) {
+            kept.pop();
+        }
+        kept
     }
 
     fn registers(&self, isa: Isa) -> usize {
@@ -150,6 +173,8 @@ pub(crate) fn emit(tile: &Sums, asm: &mut Asm) {
     let n_sums = tile.len();
     let spilled = tile.spill(isa);
     let mut free: Vec<V> = (if spilled { 0 } else { n_sums }..tile.registers(isa)).map(|at| V(at as u8)).collect();
+    let kept = tile.kept(isa, free.len(), !spilled);
+    let kept: Vec<(u32, V)> = kept.into_iter().filter_map(|bits| Some((bits, free.pop()?))).collect();
     let scratch = |point: usize, vector: usize| Mem::at(R::RSP, ((point * tile.vectors + vector) * isa.bytes()) as i32);
     if spilled {
         for point in 0..tile.points() {
@@ -157,6 +182,10 @@ pub(crate) fn emit(tile: &Sums, asm: &mut Asm) {
                 asm.store(scratch(point, vector), tile.register(point, vector));
             }
         }
+    }
+    for &(bits, register) in &kept {
+        let constant = asm.splat_bits_rm(bits);
+        load(asm, register, constant);
     }
     for vector in 0..tile.vectors {
         let tail = tile.tail.filter(|_| vector + 1 == tile.vectors);
@@ -182,6 +211,7 @@ pub(crate) fn emit(tile: &Sums, asm: &mut Asm) {
             let memory: Vec<Mem> = (0..tile.epilogue.streams.len()).map(operand).collect();
             let mut evaluation = Evaluation::new(tile.epilogue, asm, free.clone(), sum, mask);
             evaluation.memory = memory.clone();
+            evaluation.kept = &kept;
             let Some(result) = evaluation.run() else {
                 return asm.refuse(WHAT, "its registers do not suffice, although they did when it was tried");
             };
@@ -193,6 +223,15 @@ pub(crate) fn emit(tile: &Sums, asm: &mut Asm) {
                 (false, _) => store_bytes(asm, memory[0], result),
             }
         }
+    }
+}
+
+/// Loads what may be the last operand of an instruction.
+fn load(asm: &mut Asm, register: V, from: Rm) {
+    match from {
+        Rm::Mem(mem) => asm.load(register, mem),
+        Rm::Bcast(mem) => asm.bcast(register, mem),
+        Rm::Reg(from) => asm.mov(register, from),
     }
 }
 
@@ -237,6 +276,10 @@ struct Evaluation<'a> {
     /// Number of remaining reads of each value.
     uses: Vec<u32>,
     sum: Place,
+    /// Constants by their bits, in registers that they keep.
+    kept: &'a [(u32, V)],
+    /// The other constants that were loaded into registers.
+    constants_loaded: Vec<u32>,
 }
 
 impl<'a> Evaluation<'a> {
@@ -257,13 +300,34 @@ impl<'a> Evaluation<'a> {
         let lanes = epilogue.body.lanes(&reads);
         // The first opmask means none, the second is the tail's.
         let free_masks = (2..8).rev().map(K).collect();
-        Evaluation { epilogue, asm, free, free_masks, mask, lanes, memory, places: vec![Place::Nowhere; n], uses, sum }
+        Evaluation {
+            epilogue,
+            asm,
+            free,
+            free_masks,
+            mask,
+            lanes,
+            memory,
+            places: vec![Place::Nowhere; n],
+            uses,
+            sum,
+            kept: &[],
+            constants_loaded: vec![],
+        }
     }
 
     /// The register of the result; `None` if registers run out, or if the machine lacks an instruction.
     fn run(&mut self) -> Option<V> {
         for (at, &instr) in self.epilogue.body.instrs.iter().enumerate() {
-            if self.uses[at] > 0 {
+            if self.uses[at] == 0 {
+                continue;
+            }
+            let kept = |&&(bits, _): &&(u32, V)| matches!(instr, Instr::Const(own, _) if own as u32 == bits);
+            if let Some(&(_, register)) = self.kept.iter().find(kept) {
+                // One more read, so that no other value takes its register.
+                self.uses[at] += 1;
+                self.places[at] = Place::Register(register);
+            } else {
                 self.places[at] = self.instr(instr)?;
             }
         }
@@ -492,9 +556,12 @@ impl<'a> Evaluation<'a> {
         let register = self.take()?;
         self.places[at] = Place::Register(register);
         match place {
-            Place::Memory(Rm::Mem(mem)) => self.asm.load(register, mem),
-            Place::Memory(Rm::Bcast(mem)) => self.asm.bcast(register, mem),
-            Place::Memory(Rm::Reg(from)) => self.asm.mov(register, from),
+            Place::Memory(from) => {
+                if let Instr::Const(bits, _) = self.epilogue.body.instrs[at] {
+                    self.constants_loaded.push(bits as u32);
+                }
+                load(self.asm, register, from);
+            }
             Place::Operand(operand) if !self.epilogue.streams[operand].is_plain() => self.load_bytes(register, operand),
             Place::Operand(operand) => match self.lanes(operand) {
                 Lanes::Splat => self.asm.bcast(register, self.memory[operand]),

@@ -17,7 +17,7 @@ pub(crate) struct WholeNumber {
 }
 
 /// Around this number, floats are consecutive whole numbers.
-const SHIFT: f32 = 12_582_912.0;
+pub(crate) const SHIFT: f32 = 12_582_912.0;
 
 impl BodyBuilder {
     pub(crate) fn new(has_scale: bool) -> BodyBuilder {

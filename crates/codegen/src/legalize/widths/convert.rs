@@ -1,5 +1,6 @@
 //! Conversions between number types, with the corner cases of reliability 4.
 
+use super::super::builder;
 use super::{LaneValue, Widths};
 use relayc_ir::kernel::{BinaryOp, Cmp, Instr, ScalarType, UnaryOp, Val, Widening};
 
@@ -8,6 +9,9 @@ const SHIFT: f64 = 6_755_399_441_055_744.0;
 
 /// Number of instructions behind a conversion that are looked at for bounds: an activation's two limits, a rounding, and two limits.
 const BOUNDED_BY: u32 = 7;
+
+/// Limits up to here are the same before a rounding by [`builder::SHIFT`] as after it.
+const LIMIT: f32 = 4_194_304.0;
 
 /// The bits of `2^52` and `2^84`, whose last bits are worth `1` and `2^32`.
 const LOW: i64 = 0x4330_0000_0000_0000;
@@ -188,8 +192,11 @@ impl Widths {
         let greatest = least + 2f32.powi(bits as i32) - 1.0;
         let (lowest, highest) = self.bounds(x, BOUNDED_BY);
         if lowest >= least && highest <= greatest {
-            // The low bits of what a NaN becomes are zeros.
-            let whole = self.make.un(UnaryOp::TruncToInt, x);
+            // The low bits of what a NaN becomes are zeros, rounded either way.
+            let whole = match self.unrounded(x, BOUNDED_BY) {
+                Some(x) => self.make.un(UnaryOp::NearestToInt, x),
+                None => self.make.un(UnaryOp::TruncToInt, x),
+            };
             return Some(LaneValue::One(self.wrap(whole, to)));
         }
         let make = &mut self.make;
@@ -207,9 +214,7 @@ impl Widths {
         let known = |low: f32, high: f32| if low.is_nan() || high.is_nan() { unbounded } else { (low, high) };
         let Some(depth) = depth.checked_sub(1) else { return unbounded };
         match self.make.instr(x) {
-            Instr::Const(bits, ScalarType::F32) if !f32::from_bits(bits as u32).is_nan() => {
-                (f32::from_bits(bits as u32), f32::from_bits(bits as u32))
-            }
+            Instr::Const(bits, ScalarType::F32) => known(f32::from_bits(bits as u32), f32::from_bits(bits as u32)),
             Instr::Unary(UnaryOp::Trunc, a) => {
                 let (low, high) = self.bounds(a, depth);
                 (low.trunc(), high.trunc())
@@ -237,9 +242,47 @@ impl Widths {
         }
     }
 
+    /// What is rounded to the nearest whole number, ties to even, in the last `depth` instructions of an F32, within the same limits:
+    /// whole numbers that limit a number before it is rounded limit it as they do after.
+    fn unrounded(&mut self, x: Val, depth: u32) -> Option<Val> {
+        let depth = depth.checked_sub(1)?;
+        match self.make.instr(x) {
+            Instr::Unary(UnaryOp::RoundEven, x) => Some(x),
+            // Exact up to 2^22; what is larger stays so.
+            Instr::Binary(BinaryOp::Sub, shifted, shift) if self.number_of(shift) == Some(builder::SHIFT) => {
+                match self.make.instr(shifted) {
+                    Instr::Binary(BinaryOp::Add, x, shift) if self.number_of(shift) == Some(builder::SHIFT) => Some(x),
+                    Instr::Binary(BinaryOp::Add, shift, x) if self.number_of(shift) == Some(builder::SHIFT) => Some(x),
+                    _ => None,
+                }
+            }
+            Instr::Binary(op @ (BinaryOp::Min | BinaryOp::MinSecond | BinaryOp::Max | BinaryOp::MaxSecond), a, b) => {
+                let limit = |val: Val| self.number_of(val).is_some_and(|limit| limit.abs() <= LIMIT && limit.trunc() == limit);
+                if limit(a) {
+                    let b = self.unrounded(b, depth)?;
+                    Some(self.make.bin(op, a, b))
+                } else if limit(b) {
+                    let a = self.unrounded(a, depth)?;
+                    Some(self.make.bin(op, a, b))
+                } else {
+                    None
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The number that an F32 always is.
+    fn number_of(&self, x: Val) -> Option<f32> {
+        match self.make.instr(x) {
+            Instr::Const(bits, ScalarType::F32) => Some(f32::from_bits(bits as u32)),
+            _ => None,
+        }
+    }
+
     /// Whether an F32 is surely no NaN; `MinSecond` and `MaxSecond` are their second operand if the first is one.
     fn is_number(&self, x: Val) -> bool {
-        matches!(self.make.instr(x), Instr::Const(bits, ScalarType::F32) if !f32::from_bits(bits as u32).is_nan())
+        self.number_of(x).is_some_and(|number| !number.is_nan())
     }
 
     /// Replaces NaN by 0.
@@ -325,5 +368,58 @@ mod tests {
             }
         }
         assert!(bounded > 500, "{bounded}");
+    }
+
+    /// A number rounded by [`builder::SHIFT`] and limited becomes the same byte where the conversion rounds.
+    #[test]
+    fn conversions_round() {
+        let numbers = [
+            f32::NAN,
+            f32::NEG_INFINITY,
+            -5e9,
+            -4_194_305.0,
+            -1.5,
+            -0.5,
+            -0.0,
+            0.5,
+            1.5,
+            2.5,
+            126.5,
+            127.5,
+            254.5,
+            255.5,
+            4_194_303.5,
+            3e9,
+            f32::INFINITY,
+        ];
+        let read = (std::array::from_fn::<u32, 64, _>(|at| numbers[at % numbers.len()].to_bits()), ScalarType::F32);
+        for (to, low, high) in [(ScalarType::U8, 0.0, 255.0), (ScalarType::I8, -128.0, 127.0), (ScalarType::U8, 0.0, 6.0)] {
+            for constant_first in [false, true] {
+                let convert = |rounds: bool| {
+                    let mut widths = Widths { make: BodyBuilder::new(true), has_wide_shifts: true };
+                    let x = widths.make.push(Instr::Read(0));
+                    let (shift, back) = (widths.make.f32(builder::SHIFT), widths.make.f32(builder::SHIFT));
+                    let (low, high) = (widths.make.f32(low), widths.make.f32(high));
+                    let shifted = widths.make.add(x, shift);
+                    let mut rounded = widths.make.sub(shifted, back);
+                    // What is truncated is whole either way; `Trunc` hides that from the conversion.
+                    if !rounds {
+                        rounded = widths.make.un(UnaryOp::Trunc, rounded);
+                    }
+                    let pair = |limit: Val, x: Val| if constant_first { (limit, x) } else { (x, limit) };
+                    let (a, b) = pair(high, rounded);
+                    let limited = widths.make.bin(BinaryOp::MinSecond, a, b);
+                    let (a, b) = pair(low, limited);
+                    let limited = widths.make.bin(BinaryOp::MaxSecond, a, b);
+                    let result = widths.float_to_int(LaneValue::One(limited), ScalarType::F32, to).and_then(LaneValue::one);
+                    let body = widths.make.finish();
+                    let nearest = body.instrs.iter().any(|instr| matches!(instr, Instr::Unary(UnaryOp::NearestToInt, _)));
+                    assert_eq!(nearest, rounds);
+                    let values = evaluate(&body, &[read], (&[], &[]), 0.0);
+                    result.map(|result| values[result.0 as usize].map(|bits| bits as u8))
+                };
+                assert_eq!(convert(true), convert(false), "{to:?} {low} {high} {constant_first}");
+            }
+        }
     }
 }
