@@ -72,6 +72,8 @@ pub enum Lower {
     /// Stacks the fields of the first operand along a new axis.
     Stack(fn(&Call) -> Option<usize>),
     Nest(fn(&Call) -> Option<Template>),
+    /// The first operand within so many elements of the second, by axis before and after it, if that is a constant; else a loop nest.
+    Padded(fn(&Call) -> Option<Vec<(u64, u64)>>, fn(&Call) -> Option<Template>),
     /// A loop nest for the field of the result with this number.
     Nests(fn(&Call, usize) -> Option<Template>),
     /// A routine that computes the results from dense operands.

@@ -49,7 +49,7 @@ pub const PAD: OpDef = OpDef {
     ],
     rel: pad_rel,
     eval: pad_eval,
-    lower: Some(Lower::Nest(pad_nest)),
+    lower: Some(Lower::Padded(pad_margins, pad_nest)),
     blocks: Some(Blocks::Same(pad_blocks)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
@@ -378,6 +378,13 @@ fn dilate_eval(cx: &EvalCx) -> EvalResult {
 }
 
 // ---- As loops ----
+
+/// The widths of constant padding, if nothing is cut off.
+fn pad_margins(call: &Call) -> Option<Vec<(u64, u64)>> {
+    let attrs = PadAttrs::read(call.attrs);
+    let pair = |widths: &Vec<i64>| Some((u64::try_from(widths[0]).ok()?, u64::try_from(widths[1]).ok()?));
+    (attrs.pad_mode == "constant").then(|| attrs.pad_width.iter().map(pair).collect())?
+}
 
 fn pad_nest(call: &Call) -> Option<Template> {
     let attrs = PadAttrs::read(call.attrs);

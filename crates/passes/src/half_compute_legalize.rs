@@ -79,6 +79,7 @@ fn kind(def: &OpDef) -> Option<Kind> {
         Lower::View(_) | Lower::Move(..) | Lower::Split(_) | Lower::Join(_) | Lower::Stack(_) => Some(Kind::Moves),
         Lower::Routine(_) | Lower::NestOr(..) | Lower::AlongOr(..) | Lower::Shifted(..) | Lower::Reinterpret => None,
         Lower::Scalar(_) | Lower::Divided(_) | Lower::Along(..) => Some(Kind::Scalar),
+        Lower::Padded(..) => Some(Kind::Gathers),
         _ if def.fuse == Some(Fuse::Injective) => Some(Kind::Gathers),
         Lower::Nest(_) | Lower::Nests(_) | Lower::Product(_) | Lower::Windows(..) => Some(Kind::Computes),
     }

@@ -42,6 +42,7 @@ pub fn accuracy(module: &Module, ops: &Table, call: ExprId) -> Accuracy {
             | Lower::View(_)
             | Lower::Reinterpret
             | Lower::Move(..)
+            | Lower::Padded(..)
             | Lower::Split(_)
             | Lower::Join(_)
             | Lower::Stack(_),

@@ -217,7 +217,7 @@ impl Lowering<'_> {
     }
 
     /// The tensors of the operands, with the fields of tuples in order; none has a pending anchor.
-    fn inputs(&mut self, args: &[Value]) -> Option<Vec<Lazy>> {
+    pub(super) fn inputs(&mut self, args: &[Value]) -> Option<Vec<Lazy>> {
         let mut inputs = vec![];
         for arg in args {
             let tensors = if let Value::Tuple(fields) = arg { &fields[..] } else { std::slice::from_ref(arg) };

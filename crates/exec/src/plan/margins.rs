@@ -1,12 +1,12 @@
-//! Margins for windows that extend over the ends of rows: padding around the operand that changes no result.
+//! Margins: what lies around a tensor in its buffer, for padding and for windows that extend over the ends of rows.
 //!
 //! A clipped dimension holds no lanes, because all lanes share bounds. If the operand is contiguous along that dimension, lanes
 //! would be gathered, one element from each row. A padded copy, which no window exceeds, costs a fraction of that.
 
-use super::group::Lazy;
+use super::group::{Lazy, Value};
 use super::lowering::Lowering;
 use super::request::reach;
-use relayc_ir::kernel::{BinaryOp, Body, Clip, Instr, ReduceDim, Reduction, UnaryOp, Val, View};
+use relayc_ir::kernel::{BinaryOp, Body, Clip, Instr, ReduceDim, Reduction, ScalarType, UnaryOp, Val, View};
 use relayc_ir::types::DType;
 use relayc_ops::lower::{AxisMap, Read, Source, Table, Template};
 
@@ -14,6 +14,22 @@ use relayc_ops::lower::{AxisMap, Read, Source, Table, Template};
 const ROW: u64 = 4;
 
 impl Lowering<'_> {
+    /// Operand 0 in a buffer with margins that hold operand 1; `None` if that is no constant of the same dtype, or nothing is padded.
+    pub(super) fn padded(&mut self, args: &[Value], margins: &[(u64, u64)]) -> Option<Value> {
+        let inputs = self.inputs(args)?;
+        let [data, around] = &inputs[..] else { return None };
+        let Instr::Const(bits, lane) = around.body.instrs[around.result.0 as usize] else { return None };
+        let bits = if lane == ScalarType::Bool { bits & 1 } else { bits };
+        let pads = margins.iter().any(|&margin| margin != (0, 0)) && !data.dims.contains(&0);
+        (pads && around.dtype == data.dtype).then_some(())?;
+        let mut load = self.with_margins(data, margins, bits).plain()?.clone();
+        for (axis, &(before, after)) in margins.iter().enumerate() {
+            load.view.offset -= before as i64 * load.view.strides[axis];
+            load.view.dims[axis] += before + after;
+        }
+        Some(Lazy::load(load).into())
+    }
+
     /// The same nest over a padded copy of its operand, if that is better.
     pub(super) fn unclipped(&mut self, template: Template, inputs: &mut [Lazy]) -> Template {
         let [input] = inputs else { return template };

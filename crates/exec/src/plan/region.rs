@@ -312,6 +312,10 @@ impl Lowering<'_> {
                 self.join(expr, op, call, &[Value::Tuple(layers.into())], axis)
             }
             Lower::Nest(nest) => self.anchor_nest(op, call, args, nest(call)?.near(call)?),
+            Lower::Padded(margins, nest) => match self.padded(args, &margins(call).unwrap_or_default()) {
+                Some(value) => Some(value),
+                None => self.anchor_nest(op, call, args, nest(call)?.near(call)?),
+            },
             Lower::Nests(nest) => {
                 let nests = (0..call.outs.len()).map(|at| nest(call, at)).collect::<Option<Vec<_>>>()?;
                 let field = |(at, nest): (usize, Template)| {
