@@ -100,7 +100,8 @@ fn code(
             asm.align(LINE);
             let entry = asm.here();
             asm.mark(format!("window of {} points x {}", shape.len(), super::columns_of(vectors, tail)));
-            Window { sums: Sums { shape, vectors, tail, limit: None, epilogue }, taps, factors, byte_products }.emit(asm);
+            Window { sums: Sums { shape, vectors, tail, limit: None, first: None, epilogue }, taps, factors, byte_products }
+                .emit(asm);
             Some(entry)
         })
     };

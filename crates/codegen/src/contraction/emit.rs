@@ -6,7 +6,7 @@
 //! multiply-adds in the order of the reduced dimensions, whatever the tile. So its bits do not depend on how the work was cut.
 
 use super::choose::Feed;
-use super::epilogue::{self, Sums};
+use super::epilogue::{self, FirstTerm, Sums};
 use super::registers::{COUNT, FRAME, INPUT, SPARE, TABLE, TAIL, WEIGHTS};
 use super::sum::SumLoops;
 use crate::asm::{Asm, Cond, Isa, Label, Mask, Mem, Number, R, Rm, V, forms};
@@ -82,12 +82,26 @@ impl TileCode<'_> {
                     asm.mov_rm(NEXT_TILE, slot(TABLE, n_streams));
                     asm.sub_rm(NEXT_TILE, slot(TABLE, 0));
                 }
-                for at in 0..self.sums.len() {
-                    asm.zero(V(at as u8));
-                }
+                self.begin(asm);
                 self.sum(asm);
             },
         );
+    }
+
+    /// Sets the sums to zero or to their first term.
+    fn begin(&self, asm: &mut Asm) {
+        let sums = &self.sums;
+        let Some(FirstTerm { stream, .. }) = sums.first else {
+            (0..sums.len()).for_each(|at| asm.zero(V(at as u8)));
+            return;
+        };
+        let pointer = SPARE[0];
+        set_pointer(asm, pointer, stream + 1);
+        for vector in 0..sums.vectors {
+            let element = sums.shape[0][stream + 1] + vector as i64 * sums.epilogue.streams[stream].vector;
+            asm.load(sums.register(0, vector), Mem::at(pointer, (sums.epilogue.streams[stream].bytes() * element) as i32));
+            (1..sums.points()).for_each(|point| asm.mov(sums.register(point, vector), sums.register(0, vector)));
+        }
     }
 
     /// Emits the loops of the reduction.
@@ -313,10 +327,14 @@ pub(crate) fn each_row(
 /// Sets the pointers of output and operands. The output is stream 2 of the frame and stream 1 of the table.
 pub(crate) fn pointers(asm: &mut Asm, n_streams: usize) {
     for stream in 1..n_streams {
-        let pointer = SPARE[stream - 1];
-        asm.mov_rm(pointer, slot(FRAME, stream + 1));
-        asm.add_rm(pointer, slot(TABLE, stream));
+        set_pointer(asm, SPARE[stream - 1], stream);
     }
+}
+
+/// Sets the pointer of a stream of the table.
+fn set_pointer(asm: &mut Asm, pointer: R, stream: usize) {
+    asm.mov_rm(pointer, slot(FRAME, stream + 1));
+    asm.add_rm(pointer, slot(TABLE, stream));
 }
 
 /// The bias of the input's pointer, which makes short displacements reach twice as far.

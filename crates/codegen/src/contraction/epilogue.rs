@@ -66,6 +66,25 @@ impl Epilogue<'_> {
         self.streams.len() <= SPARE.len() && fits(false) && (whole || fits(true))
     }
 
+    /// The term that all points of a tile share, if there is one.
+    pub(crate) fn first_term(&self, shape: &Shape) -> Option<FirstTerm> {
+        let instrs = &self.body.instrs;
+        let is_sum = |val: Val| instrs[val.0 as usize] == Instr::Read(0);
+        let term = |instr: &Instr| match *instr {
+            Instr::Binary(BinaryOp::Add, sum, term) if is_sum(sum) => Some(term),
+            Instr::Binary(BinaryOp::Add, term, sum) if is_sum(sum) => Some(term),
+            _ => None,
+        };
+        let (instr, term) = instrs.iter().enumerate().find_map(|(at, instr)| Some((at, term(instr)?)))?;
+        let Instr::Read(stream) = instrs[term.0 as usize] else { return None };
+        let stream = usize::from(stream);
+        let used_once =
+            instrs.iter().flat_map(|instr| instr.operands()).filter(|&val| is_sum(val)).count() == 1 && !is_sum(self.result);
+        let along = self.streams.get(stream).is_some_and(|own| own.lanes == Lanes::Vector && own.dtype == DType::I32);
+        let shared = shape.iter().all(|point| point.get(stream + 1) == shape[0].get(stream + 1));
+        (self.sum == ScalarType::I32 && stream > 0 && used_once && along && shared).then_some(FirstTerm { instr, stream })
+    }
+
     /// Whether the elements of all streams are lanes as they are in memory.
     pub(crate) fn is_plain(&self) -> bool {
         self.streams.iter().all(Stream::is_plain)
@@ -106,7 +125,17 @@ pub(crate) struct Sums<'a> {
     pub(crate) tail: Option<usize>,
     /// Number of registers for it, if limited.
     pub(crate) limit: Option<usize>,
+    /// What the sums begin with, if not 0.
+    pub(crate) first: Option<FirstTerm>,
     pub(crate) epilogue: &'a Epilogue<'a>,
+}
+
+/// An operand that the epilogue adds to integer sums. It may as well be their first term, which changes no bit.
+#[derive(Clone, Copy, Hash)]
+pub(crate) struct FirstTerm {
+    /// The number of the instruction that would add it.
+    instr: usize,
+    pub(crate) stream: usize,
 }
 
 impl Sums<'_> {
@@ -212,6 +241,7 @@ pub(crate) fn emit(tile: &Sums, asm: &mut Asm) {
             let mut evaluation = Evaluation::new(tile.epilogue, asm, free.clone(), sum, mask);
             evaluation.memory = memory.clone();
             evaluation.kept = &kept;
+            evaluation.first = tile.first.map(|first| first.instr);
             let Some(result) = evaluation.run() else {
                 return asm.refuse(WHAT, "its registers do not suffice, although they did when it was tried");
             };
@@ -278,6 +308,8 @@ struct Evaluation<'a> {
     sum: Place,
     /// Constants by their bits, in registers that they keep.
     kept: &'a [(u32, V)],
+    /// The instruction whose value the sum is.
+    first: Option<usize>,
     /// The other constants that were loaded into registers.
     constants_loaded: Vec<u32>,
 }
@@ -312,6 +344,7 @@ impl<'a> Evaluation<'a> {
             uses,
             sum,
             kept: &[],
+            first: None,
             constants_loaded: vec![],
         }
     }
@@ -323,7 +356,9 @@ impl<'a> Evaluation<'a> {
                 continue;
             }
             let kept = |&&(bits, _): &&(u32, V)| matches!(instr, Instr::Const(own, _) if own as u32 == bits);
-            if let Some(&(_, register)) = self.kept.iter().find(kept) {
+            if self.first == Some(at) {
+                self.places[at] = self.sum;
+            } else if let Some(&(_, register)) = self.kept.iter().find(kept) {
                 // One more read, so that no other value takes its register.
                 self.uses[at] += 1;
                 self.places[at] = Place::Register(register);

@@ -99,7 +99,8 @@ fn code(tiles: &Tiles, epilogue: &Epilogue, packing: &Packing, (taps, group): (&
             asm.align(LINE);
             let entry = asm.here();
             asm.mark(format!("window of {} points x {}, groups of {group}", shape.len(), columns_of(vectors, tail)));
-            Window { sums: Sums { shape, vectors, tail, limit: None, epilogue }, batches: &batches, group }.emit(asm);
+            Window { sums: Sums { shape, vectors, tail, limit: None, first: None, epilogue }, batches: &batches, group }
+                .emit(asm);
             Some(entry)
         })
     };

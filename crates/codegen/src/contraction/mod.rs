@@ -454,7 +454,9 @@ fn code(
             let next_lines = if next.is_some() { 0 } else { next_lines(contract, packing, tiles, sum.rounds()) };
             next.get_or_insert((sum.rounds() as usize * next_lines * LINE) as i64);
             let ahead = ahead(shape.len() * vectors, &sum, fresh, target);
-            let sums = Sums { shape, vectors, tail, limit: None, epilogue };
+            // A partial vector would have to be loaded under its mask.
+            let first = if tail.is_none() { epilogue.first_term(shape) } else { None };
+            let sums = Sums { shape, vectors, tail, limit: None, first, epilogue };
             let (factors, count) = (contract.factors, sum.take_count());
             let tile = TileCode { sums, feed, factors, converted, sum: &sum, counted: count.is_some(), next_lines, ahead };
             let words = || format!("tile of {} points x {}", shape.len(), columns_of(vectors, tail));

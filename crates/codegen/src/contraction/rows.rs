@@ -91,7 +91,7 @@ pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) ->
         asm.align(LINE);
         let entry = asm.here();
         asm.mark(format!("{} points by rows of {steps} weights, {}", shape.len(), super::columns_of(vectors, tail)));
-        let sums = Sums { shape, vectors, tail, limit: None, epilogue: &epilogue };
+        let sums = Sums { shape, vectors, tail, limit: None, first: None, epilogue: &epilogue };
         Rows { sums, steps: steps as usize, row: rows.inner, weights: contract.converted().unwrap_or(DType::F32) }.emit(asm);
         Some(entry)
     })?;

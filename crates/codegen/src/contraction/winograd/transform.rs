@@ -372,7 +372,7 @@ pub(crate) fn output(asm: &mut Asm, size: Size, epilogue: &Epilogue, product: i6
     let isa = asm.isa();
     let bytes = isa.bytes();
     let lines: Vec<Shape> = (0..rows).map(|i| shape[i * columns..(i + 1) * columns].to_vec()).collect();
-    let sums = |line, limit| Sums { shape: line, vectors: 1, tail: None, limit, epilogue };
+    let sums = |line, limit| Sums { shape: line, vectors: 1, tail: None, limit, first: None, epilogue };
     // With 32 registers the values wait in those above the first ones, as far as there are, if the epilogue can do with these.
     let limit = Some(size.limit()).filter(|limit| isa == Isa::Avx512 && !sums(&lines[0], Some(*limit)).spill(isa));
     let below = m * bytes;
