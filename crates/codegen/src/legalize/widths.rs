@@ -16,6 +16,9 @@ use super::builder::BodyBuilder;
 use half::{bf16, f16};
 use relayc_ir::kernel::{BinaryOp, Body, Cmp, Instr, Reduction, ScalarType, Stage, UnaryOp, Val, Widening};
 
+/// How many instructions before a wrap are looked at for others that it makes unnecessary.
+const WRAPS: u32 = 6;
+
 /// A value as registers hold it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LaneValue {
@@ -231,8 +234,8 @@ impl Widths {
     /// A store of a narrow integer takes the low bits, so that what wraps it is left out.
     fn stored(&mut self, val: Val, lane: ScalarType) -> Val {
         if lane != ScalarType::BF16 {
-            return match (lane.int_bits(), self.make.instr(val)) {
-                (Some((8 | 16, false)), Instr::Binary(BinaryOp::And, a, mask)) if self.is_mask(mask, lane) => a,
+            return match lane.int_bits() {
+                Some((bits @ (8 | 16), _)) => self.low_bits(val, bits, WRAPS),
                 _ => val,
             };
         }
@@ -240,13 +243,37 @@ impl Widths {
         self.make.bin(BinaryOp::ShrUnsigned, bits, place)
     }
 
-    /// Whether a constant has the bits of a narrow integer set, and no others.
-    fn is_mask(&self, val: Val, lane: ScalarType) -> bool {
-        lane.int_bits().is_some_and(|(bits, _)| self.make.instr(val) == Instr::Const((1 << bits) - 1, ScalarType::I32))
+    /// An I32 with the same low bits, without the last `depth` instructions that change others only.
+    fn low_bits(&mut self, val: Val, bits: u32, depth: u32) -> Val {
+        let Some(depth) = depth.checked_sub(1) else { return val };
+        let number = |val: Val| match self.make.instr(val) {
+            Instr::Const(bits, ScalarType::I32) => Some(bits as u32),
+            _ => None,
+        };
+        match self.make.instr(val) {
+            Instr::Binary(BinaryOp::And, a, mask) if number(mask).is_some_and(|mask| mask.trailing_ones() >= bits) => {
+                self.low_bits(a, bits, depth)
+            }
+            Instr::Binary(BinaryOp::ShrSigned, up, place) => match (self.make.instr(up), number(place)) {
+                (Instr::Binary(BinaryOp::Shl, a, by), Some(place)) if number(by) == Some(place) && place + bits <= 32 => {
+                    self.low_bits(a, bits, depth)
+                }
+                _ => val,
+            },
+            Instr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul), a, b) => {
+                let (low_a, low_b) = (self.low_bits(a, bits, depth), self.low_bits(b, bits, depth));
+                if (low_a, low_b) == (a, b) { val } else { self.make.bin(op, low_a, low_b) }
+            }
+            _ => val,
+        }
     }
 
     /// Wraps an I32 to a narrower integer.
     fn wrap(&mut self, val: Val, lane: ScalarType) -> Val {
+        let val = match lane.int_bits() {
+            Some((bits, _)) if bits < 32 => self.low_bits(val, bits, WRAPS),
+            _ => val,
+        };
         match lane.int_bits() {
             Some((bits, true)) if bits < 32 => {
                 let place = self.make.i32(32 - bits as i32);

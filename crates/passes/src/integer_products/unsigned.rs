@@ -4,7 +4,7 @@
 //! work on the unsigned tensor.
 
 use super::super::PassCx;
-use super::super::build::{args, dtype, number};
+use super::super::build::{args, dtype, number, value_of};
 use super::super::quantize::keeps_scale;
 use super::find::{self, Dequantized};
 use relayc_base::Span;
@@ -12,7 +12,7 @@ use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 use relayc_ir::{AttrValue, ExprId, Module};
 use relayc_ops::OpDef;
-use relayc_ops::declarations::{ADD, CAST, CLIP, ClipAttrs, DEQUANTIZE, DIVIDE, QUANTIZE, SUBTRACT};
+use relayc_ops::declarations::{ADD, BIAS_ADD, CAST, CLIP, ClipAttrs, DEQUANTIZE, DIVIDE, MULTIPLY, QUANTIZE, RELU, SUBTRACT};
 use rustc_hash::FxHashMap;
 
 /// How much greater the unsigned integers are.
@@ -20,6 +20,9 @@ pub(super) const SHIFT: i64 = 128;
 
 /// A number whose sum with another rounds that to an integer, as a float32 has no bits behind the point there: `1.5 * 2^23`.
 pub(super) const ROUNDING: f64 = 12_582_912.0;
+
+/// Number of operators before a quantization that are looked at: two products with their scales and biases, their sum, and an activation.
+const DEPTH: u32 = 8;
 
 pub(super) struct Unsigned<'a> {
     cx: &'a PassCx<'a>,
@@ -48,12 +51,17 @@ impl<'a> Unsigned<'a> {
         if let Some(made) = self.made(module, q) {
             return Some((made, SHIFT));
         }
+        let unsigned = self.shifted(module, span, q)?;
+        self.known.insert(q, unsigned);
+        Some((unsigned, SHIFT))
+    }
+
+    /// The sum of a signed tensor and [`SHIFT`]. Where that is the end of a quantization, the kernel converts once.
+    fn shifted(&self, module: &mut Module, span: Span, q: ExprId) -> Option<ExprId> {
         let wide = self.cx.cast(module, span, q, DType::I16)?;
         let shift = self.cx.constant(module, span, Tensor::scalar(SHIFT as i16));
         let sum = self.cx.typed_call(module, span, &ADD, &[wide, shift], vec![])?;
-        let unsigned = self.cx.cast(module, span, sum, DType::U8)?;
-        self.known.insert(q, unsigned);
-        Some((unsigned, SHIFT))
+        self.cx.cast(module, span, sum, DType::U8)
     }
 
     /// A conversion or a dequantization of a signed tensor, of the unsigned one in its place.
@@ -127,15 +135,18 @@ impl<'a> Unsigned<'a> {
                 self.cx.typed_call(module, span, &QUANTIZE, &[operands[0], operands[1], zero], values)?
             }
             None => {
-                of?;
-                self.limited(module, q)?
+                let from = of?.x;
+                match greatest(module, self.cx, from, DEPTH) {
+                    Some(size) if size < f64::from(f32::MAX) => self.limited(module, q)?,
+                    _ => self.shifted(module, span, q)?,
+                }
             }
         };
         self.known.insert(q, unsigned);
         Some(unsigned)
     }
 
-    /// `cast(clip(y, …), "int8")` as `cast(clip(y + 128, …), "uint8")`.
+    /// `cast(clip(y, …), "int8")` as `cast(clip(y + 128, …), "uint8")`, for numbers: NaN would become 0 rather than 128.
     fn limited(&self, module: &mut Module, q: ExprId) -> Option<ExprId> {
         let span = module.exprs[q].span;
         let clip = *args(module, q).first()?;
@@ -154,6 +165,28 @@ impl<'a> Unsigned<'a> {
             .map(|(end, value)| (end, AttrValue::Float { value: value + shift, bits: 32 }));
         let clip = self.cx.typed_call(module, span, &CLIP, &[sum], CLIP.attrs?.values(&ends))?;
         self.cx.cast(module, span, clip, DType::U8)
+    }
+}
+
+/// A bound of the size of an expression's numbers, if its last `depth` operators and their constants keep them finite.
+fn greatest(module: &Module, cx: &PassCx, expr: ExprId, depth: u32) -> Option<f64> {
+    let depth = depth.checked_sub(1)?;
+    if let Some(value) = value_of(module, expr) {
+        let sizes = value.to_f64s().into_iter().map(f64::abs);
+        return sizes.reduce(|a, b| if a.is_nan() || a > b { a } else { b }).filter(|size| size.is_finite());
+    }
+    let def = cx.called(module, expr)?;
+    let operands = args(module, expr);
+    let of = |at: usize| greatest(module, cx, *operands.get(at)?, depth);
+    match def.name {
+        name if name == CAST.name => {
+            let from = dtype(module, *operands.first()?)?;
+            (from.is_int() && from.bits <= 32).then(|| f64::from(from.bits).exp2())
+        }
+        name if name == ADD.name || name == SUBTRACT.name || name == BIAS_ADD.name => Some(of(0)? + of(1)?),
+        name if name == MULTIPLY.name => Some(of(0)? * of(1)?),
+        name if name == RELU.name || name == CLIP.name => of(0),
+        _ => None,
     }
 }
 
