@@ -490,12 +490,19 @@ impl Lexer<'_> {
         }
     }
 
-    /// A variable's name goes on behind a dot that a name follows: `%conv.w`. TVM prints such names and cannot read them;
-    /// a projection is always a number, so nothing else is meant (language 10).
+    /// A variable's name goes on behind a dot, or two colons, that a name follows: `%conv.w`, `%onnx::Conv_18`. TVM prints such names and
+    /// cannot read them; a projection is always a number, so nothing else is meant (language 10).
     fn dotted(&mut self, tok: Tok) {
-        while let [b'.', b'A'..=b'Z' | b'a'..=b'z' | b'_', ..] = self.rest() {
-            let part = self.rest()[1..].iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'/')).count();
-            self.inner.bump(1 + part);
+        loop {
+            let joint = match self.rest() {
+                [b'.', b'A'..=b'Z' | b'a'..=b'z' | b'_', ..] => 1,
+                // `%x::Tensor[…]` has a colon too many.
+                [b':', b':', rest @ ..] if rest.starts_with(b"Tensor[") => break,
+                [b':', b':', b'A'..=b'Z' | b'a'..=b'z' | b'_', ..] => 2,
+                _ => break,
+            };
+            let part = self.rest()[joint..].iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'/')).count();
+            self.inner.bump(joint + part);
         }
         let span = self.inner.span();
         if tok == Tok::Global && self.primfn(span.start) {

@@ -125,6 +125,15 @@ def @g(%x: int32) { %x; }
 }
 
 #[test]
+fn names_of_other_frameworks_hold_double_colons() {
+    let header = "#[version = \"0.0.5\"]\n";
+    let text = "def @main(%x: int32, %aten::_convolution_0.weight: int32) { %x + %aten::_convolution_0.weight }";
+    assert_eq!(problems(&format!("{header}{text}")), [] as [&str; 0]);
+    let wrong = format!("{header}def @f(%x::Tensor[(2), int32]) {{ %x }}");
+    assert_eq!(problems(&wrong), ["E0101 2:11 expected a type, found `:`"]);
+}
+
+#[test]
 fn headers() {
     let (ast, diagnostics) = parsed("#[version = \"0.0.5\"]\n#[metadata] {\"a\": 1}\n");
     assert!(matches!(ast.root, Root::Module) && diagnostics.is_empty());
