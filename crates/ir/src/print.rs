@@ -29,7 +29,8 @@ pub struct Options {
     pub types: bool,
     /// Whether to print the metadata section, if the text refers to it; otherwise a comment says that it is left out.
     pub meta: bool,
-    /// Whether to print floats with the fewest digits that read back to the same value, if TVM's six digits do not.
+    /// Whether to print floats with the fewest digits that read back to the same value, if TVM's six digits do not; and whether the
+    /// parameters of `@main` keep their names where earlier functions have the same.
     pub exact: bool,
     /// Whether to write sizes by their names, `2*batch`, where text can (language 3.1).
     pub dim_names: bool,
@@ -74,6 +75,11 @@ pub fn print_with_origins(
             adts.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
             let mut globals: Vec<_> = module.globals.iter().collect();
             globals.sort_by(|a, b| a.name.cmp(&b.name));
+            if options.exact
+                && let Some(main) = module.find_global("main")
+            {
+                printer.reserve(&module.funcs[module.globals[main].func].params);
+            }
             let mut texts: Vec<String> = adts.into_iter().map(|(adt, _)| printer.data_type(adt) + "\n").collect();
             for global in globals {
                 let head = format!("def @{}", global.name);
@@ -167,6 +173,8 @@ struct Printer<'a> {
     /// Whether the node's comment has been printed.
     commented: Vec<bool>,
     var_names: Vec<Option<Box<str>>>,
+    /// Names of variables that are not declared yet.
+    reserved: FxHashMap<VarId, String>,
     /// Declarations of free variables whose `free_var` line is not printed yet.
     free_decls: FxHashMap<VarId, String>,
     /// Names in use, with the number last tried for each hint.
@@ -195,6 +203,7 @@ impl<'a> Printer<'a> {
             nest: Nest::default(),
             commented: vec![false; module.exprs.len()],
             var_names: vec![None; module.vars.len()],
+            reserved: FxHashMap::default(),
             free_decls: FxHashMap::default(),
             names: FxHashMap::default(),
             n_temps: 0,
@@ -447,11 +456,19 @@ impl<'a> Printer<'a> {
         out
     }
 
+    /// Gives variables their names before all others.
+    fn reserve(&mut self, vars: &[VarId]) {
+        for &var in vars {
+            let name = self.unique_name(&self.module.vars[var].name);
+            self.reserved.insert(var, name);
+        }
+    }
+
     /// `%name {virtual_device=…}: T /* ty=T */`, after giving the variable its name.
     fn declare(&mut self, var: VarId) -> String {
         let module = self.module;
         let decl = &module.vars[var];
-        let name = self.unique_name(&decl.name);
+        let name = self.reserved.remove(&var).unwrap_or_else(|| self.unique_name(&decl.name));
         self.var_names[var.index()] = Some(name.clone().into());
         let device = match module.var_devices.get(&var) {
             Some(&device) => format!(" {{virtual_device={}}}", self.object_text(&AttrValue::Object(device))),
