@@ -106,7 +106,7 @@ fn of_programs(console: &Console, args: &Args) -> Result<Differences, u8> {
     let a = programs::Side { name: &a_name, program: &from };
     let b = programs::Side { name: &b_name, program: &to };
     let Some(n) = args.run else {
-        return Ok(if args.text { programs::texts(a, b) } else { programs::programs(a, b) });
+        return Ok(if args.text { programs::texts(a, b) } else { programs::programs(a, b, args.allowed.tolerance()) });
     };
     let requests = Requests { params: args.params.clone(), set: args.set.clone(), ..Requests::default() };
     let allowed = args.allowed.given().map_or(Bounds::OfScale, Bounds::Each);

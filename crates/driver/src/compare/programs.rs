@@ -14,6 +14,8 @@ use super::nodes::{Function, Nodes, Renamed};
 use crate::{Program, show};
 use relayc_base::text::count;
 use relayc_base::{Span, diff};
+use relayc_ir::tensor::Tensor;
+use relayc_ir::tensor::compare::{Tolerance, compare};
 use relayc_ir::types::Ty;
 use relayc_ir::{Ctor, ExprId, GlobalId, Module};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -46,21 +48,62 @@ pub fn texts(a: Side, b: Side) -> Differences {
     Differences::new(from == to, Lines::default(), text.trim_end_matches('\n').to_owned())
 }
 
-/// Compares the definitions of two programs. Both are checked, with types.
-pub fn programs(a: Side, b: Side) -> Differences {
-    compared(a, b, Nodes::of([a.module(), b.module()]))
+/// Compares the definitions of two programs, and their weights if both came with some. Both are checked, with types.
+pub fn programs(a: Side, b: Side, tolerance: Tolerance) -> Differences {
+    let mut lines = Lines::default();
+    let mut parts = definitions(a, b, Nodes::of([a.module(), b.module()]), &mut lines);
+    if !a.program.packed.weights.is_empty() && !b.program.packed.weights.is_empty() {
+        parts.push(weights(a, b, tolerance, &mut lines));
+    }
+    Differences::new(lines.len() == 0, lines, parts.join(", "))
+}
+
+/// Compares the weights of parameters that correspond; returns how many are equal and how many are not, in words.
+fn weights(a: Side, b: Side, tolerance: Tolerance, lines: &mut Lines) -> String {
+    let params = |side: Side| {
+        let module = side.module();
+        let main = module.find_global("main").map(|main| module.globals[main].func);
+        main.map_or(vec![], |main| module.funcs[main].params.iter().map(|&var| module.vars[var].name.to_string()).collect())
+    };
+    let (ours, theirs) = (params(a), params(b));
+    // The names of parameters do not count.
+    let there: FxHashMap<&str, &str> = match ours.len() == theirs.len() {
+        true => ours.iter().map(String::as_str).zip(theirs.iter().map(String::as_str)).collect(),
+        false => FxHashMap::default(),
+    };
+    let of_b: FxHashMap<&str, &Tensor> = b.program.packed.weights.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
+    let (mut equal, mut differ) = (0, 0);
+    for (name, tensor) in &a.program.packed.weights {
+        let Some(other) = of_b.get(there.get(name.as_str()).copied().unwrap_or(name)) else { continue };
+        match compare(tensor, other, tolerance) {
+            Ok(comparison) if comparison.agrees() => equal += 1,
+            Ok(comparison) => {
+                differ += 1;
+                lines.push(&format!("weight `{name}`: {}", super::words(&comparison)), &[]);
+            }
+            Err(_) => {
+                differ += 1;
+                let (ours, theirs) = (tensor.type_text(), other.type_text());
+                lines.push(&format!("weight `{name}`: {ours} in {}, {theirs} in {}", a.name, b.name), &[]);
+            }
+        }
+    }
+    let differ = if differ > 0 { format!(", {differ} different") } else { String::new() };
+    format!("{} equal{differ}", count(equal, "weight"))
 }
 
 /// Whether two checked programs compute the same, however they bind values without effects: by `let`, by a graph variable, or not
 /// at all.
 pub fn compute_same(a: &Program, b: &Program) -> bool {
     let sides = [a, b].map(|program| Side { name: "", program });
-    compared(sides[0], sides[1], Nodes::through_lets([&a.module, &b.module])).same
+    let mut lines = Lines::default();
+    definitions(sides[0], sides[1], Nodes::through_lets([&a.module, &b.module]), &mut lines);
+    lines.len() == 0
 }
 
-fn compared(a: Side, b: Side, mut nodes: Nodes) -> Differences {
-    let mut lines = Lines::default();
-    data_types(a, b, &mut lines);
+/// Compares the definitions; returns how many are equal and how many are not, in words.
+fn definitions(a: Side, b: Side, mut nodes: Nodes, lines: &mut Lines) -> Vec<String> {
+    data_types(a, b, lines);
     let mut pairs: Vec<(GlobalId, GlobalId)> = Vec::new();
     let (mut only_a, mut only_b): (Vec<GlobalId>, Vec<GlobalId>) = (Vec::new(), Vec::new());
     for (id, global) in a.module().globals.iter_ids() {
@@ -76,7 +119,7 @@ fn compared(a: Side, b: Side, mut nodes: Nodes) -> Differences {
     let (mut equal, mut differ) = (0, 0);
     for (this, that) in pairs {
         let before = lines.len();
-        Pair::new(a, b, (this, that), &names, &mut nodes).compare(&mut nodes, &mut lines);
+        Pair::new(a, b, (this, that), &names, &mut nodes).compare(&mut nodes, lines);
         if lines.len() == before { equal += 1 } else { differ += 1 }
     }
     for &(this, that) in &renamed {
@@ -98,7 +141,7 @@ fn compared(a: Side, b: Side, mut nodes: Nodes) -> Differences {
             parts.push(format!("{n} {what}"));
         }
     }
-    Differences::new(lines.len() == 0, lines, parts.join(", "))
+    parts
 }
 
 /// The functions of one side that have another name on the other side.

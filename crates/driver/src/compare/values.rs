@@ -140,9 +140,9 @@ pub struct Runs<'a> {
 
 /// Compares what an entry of two programs computes on random inputs. Stops at the first difference, which names the seed.
 ///
-/// A tensor of the second program's parameters is that of the first with its name, or its weight; those left on both sides are paired in
-/// order. Errors: E0704 for one without a partner, E0202 for an unknown entry, and those of [`bind::bind`]; where failures do not
-/// count, that of the first program if every run of it fails.
+/// A tensor of the second program's parameters is that of the first with its name, or its weight, of which a program's own comes first;
+/// those left on both sides are paired in order. Errors: E0704 for one without a partner, E0706 for an unknown entry, and those of
+/// [`bind::bind`]; where failures do not count, that of the first program if every run of it fails.
 pub fn runs(a: Side, b: Side, how: &Runs) -> Result<Differences, Vec<Diagnostic>> {
     let one = |error| vec![error];
     let entries =
@@ -216,7 +216,11 @@ fn given(
     let known: FxHashMap<String, Tensor> = known.into_iter().collect();
     let mut left = left.into_iter().filter(|(name, _)| !weights.contains(name)).map(|(_, tensor)| tensor);
     let argument = |slot: &Slot| {
-        let tensor = |leaf: Leaf| known.get(&leaf.name).or_else(|| own.get(&leaf.name)).cloned().or_else(|| left.next());
+        let tensor = |leaf: Leaf| {
+            // A weight of both is each one's own.
+            let mine = own.get(&leaf.name).filter(|_| weights.contains(&leaf.name));
+            mine.or_else(|| known.get(&leaf.name)).or_else(|| own.get(&leaf.name)).cloned().or_else(|| left.next())
+        };
         let tensors: Option<Vec<Tensor>> = of_slot(slot).into_iter().map(tensor).collect();
         match tensors {
             Some(tensors) => Ok(leaves::assemble(slot.ty, types, &mut tensors.into_iter())),
