@@ -319,6 +319,7 @@ mod tests {
             ("relu(1) == 1", "expected `@function(…)`, found `relu(1) == 1`"),
             ("@relu(1) = 1", "expected `==`, `~` or `error`, found `= 1`"),
             ("@relu(1) == 1 2", "`2` after the end"),
+            ("@relu(1) == Cons(1, Nil)", "`Cons(…)`: values of data types cannot be written"),
         ] {
             let error = check(text).expect_err(text);
             assert!(error.contains(why), "{text}: {error}");

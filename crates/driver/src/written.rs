@@ -109,6 +109,9 @@ impl Reader<'_> {
         };
         match word {
             word if word.is_empty() => Err(format!("expected a value, found `{}`", self.rest)),
+            word if self.rest.starts_with('(') && word.starts_with(|c: char| c.is_ascii_uppercase()) => {
+                Err(format!("`{word}(…)`: values of data types cannot be written; let a function make them, or take them apart"))
+            }
             word => Ok(Node::Word(word)),
         }
     }
