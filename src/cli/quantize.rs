@@ -41,9 +41,9 @@ pub(crate) struct Args {
     /// How the range of an activation is chosen.
     #[arg(long, value_enum, default_value_t = MethodName::MinMax)]
     method: MethodName,
-    /// The part of the numbers, in per cent, that `--method percentile` keeps.
-    #[arg(long, value_name = "PERCENT", default_value_t = 99.99, value_parser = percent)]
-    percentile: f64,
+    /// The part of the numbers, in per cent, that `--method percentile` keeps; 99.99 without it.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    percentile: Option<f64>,
     /// Give all outputs of a product one scale for its weights, in place of one for each.
     #[arg(long)]
     per_tensor: bool,
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum MethodName {
     /// From the least to the greatest number.
     MinMax,
@@ -73,6 +73,9 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
+    if args.percentile.is_some() && args.method != MethodName::Percentile {
+        return console.usage("--percentile needs `--method percentile`");
+    }
     let mut read = args.values.files(&args.file);
     read.extend(args.sample.iter().map(PathBuf::as_path));
     let written: Vec<&Path> = args.params_out.iter().chain(&args.output).map(PathBuf::as_path).collect();
@@ -108,7 +111,7 @@ fn quantized(console: &Console, args: &Args, program: &mut Program) -> Result<()
     let samples = samples(args, program, &requests)?;
     let method = match args.method {
         MethodName::MinMax => Method::MinMax,
-        MethodName::Percentile => Method::Percentile(args.percentile),
+        MethodName::Percentile => Method::Percentile(args.percentile.unwrap_or(99.99)),
         MethodName::Kl => Method::Kl,
     };
     let options = Options { method, per_channel: !args.per_tensor };
