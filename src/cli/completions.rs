@@ -2,7 +2,7 @@
 
 use super::{Console, exit};
 use clap::builder::PossibleValuesParser;
-use clap::{Command, CommandFactory};
+use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
 use relayc_base::diag::codes::ALL;
 use relayc_driver::{lint, manual, model, optimise};
@@ -31,6 +31,7 @@ fn with_names(mut command: Command) -> Command {
     let passes = optimise::all().into_iter().map(|pass| pass.name).collect();
     let codes = ALL.iter().map(|code| code.id()).chain(lint::names()).collect();
     let lints = lint::names().chain(lint::GROUPS).collect();
+    let commands: Vec<&'static str> = command.get_subcommands().flat_map(with_inner).collect();
     let named: [(&[&str], &[&str], Vec<&'static str>); 5] = [
         (&["ops"], &["name"], operators),
         (&["explain"], &["code"], codes),
@@ -50,5 +51,23 @@ fn with_names(mut command: Command) -> Command {
                 });
         }
     }
-    command
+    command =
+        command.mut_subcommand("man", |man| man.mut_arg("command", |arg| arg.value_parser(PossibleValuesParser::new(commands))));
+    // Which flags a network has is not known to the command line.
+    let flags = model::flags().into_iter().map(|flag| Arg::new(flag).long(flag));
+    command.mut_subcommand("model", |model| {
+        let model = model
+            .mut_arg("flags", |arg| arg.hide(true))
+            .arg(Arg::new("output").short('o').long("output").value_hint(ValueHint::FilePath));
+        model
+            .arg(Arg::new("params").long("params").value_hint(ValueHint::FilePath))
+            .arg(Arg::new("seed").long("seed"))
+            .args(flags)
+    })
+}
+
+/// The names of a command and of those inside of it, for as long as the script is written.
+fn with_inner(command: &Command) -> Vec<&'static str> {
+    let all = std::iter::once(command).chain(command.get_subcommands());
+    all.map(|command| &*command.get_name().to_owned().leak()).collect()
 }

@@ -101,6 +101,14 @@ pub fn names() -> Vec<&'static str> {
     zoo::networks().iter().map(|network| network.name).chain(zoo::LIBRARIES.iter().map(|library| library.name)).collect()
 }
 
+/// The flags of all networks, each once.
+pub fn flags() -> Vec<&'static str> {
+    let mut flags: Vec<&str> = zoo::networks().iter().flat_map(|network| network.flags).map(|flag| flag.name).collect();
+    flags.sort_unstable();
+    flags.dedup();
+    flags
+}
+
 /// All networks, with the size of each at its default flags.
 pub fn list() -> String {
     let mut out = String::new();
