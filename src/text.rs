@@ -72,7 +72,7 @@ pub fn format(name: &str, text: &str) -> Result<String, Error> {
 
 /// Runs a function of a checked program on the reference interpreter; `entry` is its name without `@`, and `args` are its arguments.
 ///
-/// Errors: E0202 for an entry that does not exist, E0704 and E0705 for arguments that are not of its parameters' types, and what stops
+/// Errors: E0706 for an entry that does not exist, E0704 and E0705 for arguments that are not of its parameters' types, and what stops
 /// the run (E05xx, E08xx).
 ///
 /// ```

@@ -143,7 +143,7 @@ impl Made {
         Ok(Made { program, how })
     }
 
-    /// The parameters and results. Errors: E0202; E0601 if one is no tensor or tuple of tensors.
+    /// The parameters and results. Errors: E0706; E0601 if one is no tensor or tuple of tensors.
     pub(crate) fn signature(&self, py: Python<'_>) -> PyResult<Signature> {
         let module = &self.program.module;
         let of_program = |diagnostic| wrong(vec![diagnostic], &self.program.sources);

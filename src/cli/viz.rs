@@ -7,9 +7,9 @@ use clap::ValueEnum;
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
 use relayc_driver::endings;
-use relayc_driver::optimise;
 use relayc_driver::viz::{self, Form, Graph, Memory, Part};
 use relayc_driver::{self as driver, Phase, Program};
+use relayc_driver::{optimise, run};
 use relayc_sys as sys;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -118,6 +118,12 @@ fn drawn(console: &Console, args: &Args) -> Result<u8, u8> {
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
         return Err(exit::of(&program.diagnostics));
+    }
+    // A text without `@main` can be drawn.
+    if given.entry != "main"
+        && let Err(wrong) = run::entry(&program.module, &given.entry)
+    {
+        return Err(console.files(&[wrong], &program.sources));
     }
     let read = given.values.files(&given.file);
     let written: Vec<&Path> = args.output.as_deref().into_iter().collect();

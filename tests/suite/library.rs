@@ -127,7 +127,7 @@ fn what_cannot_be_compiled_is_said() {
         network.compile(&options).err().map(|error| error.code())
     };
     let relu = "def @main(%x: Tensor[(2), float32]) { nn.relu(%x) }";
-    assert_eq!(code(relu, Options { entry: "mian".into(), ..Options::default() }), Some("E0202"));
+    assert_eq!(code(relu, Options { entry: "mian".into(), ..Options::default() }), Some("E0706"));
     assert_eq!(code(relu, Options { machine: Machine::Common(Isa::Avx2), ..Options::default() }), None);
     let open = Network::parse("network", "def @main(%x: Tensor[(?), float32]) { nn.relu(%x) }").expect("it is right");
     let said = open.compile(&Options::default()).err().expect("its input has no size").to_string();

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 /// Makes an ONNX model of a function of a checked module. Parameters found in a weight file become constants.
 ///
-/// Errors: E0202 for an unknown function; those of [`bind::weights`]; E0708, E0804 and E0805 for programs that ONNX cannot
+/// Errors: E0706 for an unknown function; those of [`bind::weights`]; E0708, E0804 and E0805 for programs that ONNX cannot
 /// express.
 pub fn to_onnx(program: &Program, entry: &str, params: &[PathBuf]) -> Result<Model, Vec<Diagnostic>> {
     let module = &program.module;
@@ -109,7 +109,7 @@ pub fn no_constants() -> Vec<u8> {
 /// Optimises a function of a checked module at a level of `-O`, and makes a graph of its groups. Parameters found in a weight
 /// file become constants. The groups are those for a machine with AVX2, whatever the present machine is.
 ///
-/// Errors: E0202 for an unknown function; those of [`bind::weights`]; E0708 for functions that the graph executor cannot run.
+/// Errors: E0706 for an unknown function; those of [`bind::weights`]; E0708 for functions that the graph executor cannot run.
 pub fn to_graph_json(program: &mut Program, entry: &str, params: &[PathBuf], level: u8) -> Result<GraphFile, Vec<Diagnostic>> {
     let (graph, constants) = grouped(program, entry, params, level)?;
     let n_inputs = graph.inputs().count();

@@ -99,7 +99,7 @@ pub fn object(pass: &Pass) -> Value {
     json!({ "schema": "relayc.pass/1", "name": pass.name, "level": level, "doc": pass.doc, "params": params })
 }
 
-/// Turns weights from files into constants of an entry function. Errors: as [`bind::weights`], and E0202 for an unknown entry.
+/// Turns weights from files into constants of an entry function. Errors: as [`bind::weights`], and E0706 for an unknown entry.
 pub fn bind_weights(program: &mut Program, entry: &str, files: &[PathBuf]) -> Result<(), Vec<Diagnostic>> {
     if files.is_empty() && program.packed.weights.is_empty() {
         return Ok(());
@@ -127,7 +127,7 @@ pub fn weight_names(program: &Program, files: &[PathBuf]) -> WeightNames {
 }
 
 /// Binds an entry's parameters, after turning those in weight files into constants. An entry that the program itself calls, and a
-/// bare expression, keep all parameters. Errors: as [`bind::bind`], and E0202 for an unknown entry.
+/// bare expression, keep all parameters. Errors: as [`bind::bind`], and E0706 for an unknown entry.
 pub fn bind_all(program: &mut Program, entry: &str, requests: &Requests) -> Result<(Entry, Vec<Bound>), Vec<Diagnostic>> {
     let Program { module, timings, packed, .. } = program;
     let requests = Requests { packed: std::mem::take(packed), ..requests.clone() };
@@ -219,7 +219,7 @@ const SEEDS: u64 = 3;
 
 impl Answers {
     /// Runs an entry of a checked program: on the given inputs, where random values of one seed are what is missing, or on random
-    /// inputs only. Errors: E0202 for an unknown entry, and those of [`bind::bind`].
+    /// inputs only. Errors: E0706 for an unknown entry, and those of [`bind::bind`].
     pub fn new(module: &Module, entry: &str, requests: &Requests) -> Result<Answers, Vec<Diagnostic>> {
         let slots = run::entry(module, entry).map_err(|error| vec![error])?.slots;
         let seeds = 1..=if requests.inputs.is_empty() { SEEDS } else { 1 };

@@ -73,7 +73,7 @@ impl Listing {
     }
 }
 
-/// Lists files, with the parameters of an entry if there is a program. Errors: all those of the files; E0202.
+/// Lists files, with the parameters of an entry if there is a program. Errors: all those of the files; E0706.
 pub fn list(files: &[PathBuf], program: Option<(&Program, &str)>) -> Result<Listing, Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut listed = Vec::new();
@@ -166,7 +166,7 @@ pub struct Bound {
 }
 
 /// The text of a program with the weights of files as constants, non-scalars in its metadata section. The entry loses those
-/// parameters. Errors: E0202, those of [`bind::weights`], E0720 if the text cannot hold them.
+/// parameters. Errors: E0706, those of [`bind::weights`], E0720 if the text cannot hold them.
 pub fn bind(program: &mut Program, entry: &str, files: &[PathBuf]) -> Result<Bound, Vec<Diagnostic>> {
     let module = &mut program.module;
     let Some(global) = module.find_global(entry) else { return Err(vec![run::no_entry(module, entry)]) };
@@ -198,7 +198,7 @@ pub struct Unbound {
 }
 
 /// The text of a program in which the entry's non-scalar constants are parameters, and their values by parameter name. Errors:
-/// E0202, E0720 if the program itself calls the entry.
+/// E0706, E0720 if the program itself calls the entry.
 pub fn unbind(program: &mut Program, entry: &str) -> Result<Unbound, Diagnostic> {
     let module = &mut program.module;
     let Some(global) = module.find_global(entry) else { return Err(run::no_entry(module, entry)) };

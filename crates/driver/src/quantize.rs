@@ -233,7 +233,7 @@ fn refused(message: &str) -> Diagnostic {
     Diagnostic::new(codes::E0737, message)
 }
 
-/// A program that the interpreter runs. Errors: E0202 for an unknown entry.
+/// A program that the interpreter runs. Errors: E0706 for an unknown entry.
 pub fn interpreted(module: Module, entry: &str) -> Result<Ready, Diagnostic> {
     let entry = run::entry(&module, entry)?;
     Ok(Box::new(move |args| to_bound(run::answer(&module, &entry, args, run::Limits::default())?)))
@@ -241,7 +241,7 @@ pub fn interpreted(module: Module, entry: &str) -> Result<Ready, Diagnostic> {
 
 /// Quantizes the entry of a program whose weights are constants. `samples` are values of its parameters.
 ///
-/// Errors: E0202 for an unknown entry, E0737 for a program without such products and for numbers without a range; errors of the
+/// Errors: E0706 for an unknown entry, E0737 for a program without such products and for numbers without a range; errors of the
 /// runs.
 pub fn quantize(
     program: &mut Program,

@@ -37,7 +37,7 @@ impl Entry {
 }
 
 /// Finds an entry of a checked program. A bare expression is its own entry: its inputs are its free variables and, if it is a
-/// function, the parameters. Errors: E0202 for an unknown name.
+/// function, the parameters. Errors: E0706 for an unknown name.
 pub fn entry(module: &Module, name: &str) -> Result<Entry, Diagnostic> {
     let slots = |vars: &[VarId]| vars.iter().map(|&var| slot(module, var)).collect::<Vec<_>>();
     let of_func = |func: FuncId| {
@@ -72,7 +72,7 @@ fn slot(module: &Module, var: VarId) -> Slot {
 }
 
 pub fn no_entry(module: &Module, name: &str) -> Diagnostic {
-    let diagnostic = Diagnostic::new(codes::E0202, format!("there is no function `@{name}` to run"));
+    let diagnostic = Diagnostic::new(codes::E0706, format!("there is no function `@{name}` to run"));
     let mut names: Vec<&str> = module.globals.iter().map(|global| &*global.name).collect();
     names.sort_unstable();
     match (nearest(name, names.iter().copied()), names.first()) {

@@ -18,7 +18,7 @@ use relayc_ops as ops;
 use relayc_passes as passes;
 
 /// Applies settings to the parameters of `@entry`, or to the free variables of a bare expression, before inference. Errors: E0706
-/// for an unknown parameter, E0707 for a malformed or impossible setting, E0202 for an unknown function.
+/// for an unknown parameter, E0707 for a malformed or impossible setting, E0706 for an unknown function.
 pub(crate) fn specialise(module: &mut Module, entry: &str, settings: &[String]) -> Vec<Diagnostic> {
     if settings.is_empty() {
         return vec![];

@@ -73,7 +73,7 @@ pub(crate) fn fold(graph: &mut Graph, part: &Part) {
     }
 }
 
-/// Selects the requested part. Errors: E0202 for an unknown function, E0730 for an unknown node, E0731 for more nodes than a
+/// Selects the requested part. Errors: E0706 for an unknown function, E0730 for an unknown node, E0731 for more nodes than a
 /// drawing may have.
 pub(crate) fn select(graph: Graph, part: &Part) -> Result<Graph, Diagnostic> {
     let mut graph = graph;
@@ -98,7 +98,7 @@ pub(crate) fn select(graph: Graph, part: &Part) -> Result<Graph, Diagnostic> {
 }
 
 fn no_function(graph: &Graph, name: &str) -> Diagnostic {
-    let error = Diagnostic::new(codes::E0202, format!("there is no function `@{}` to draw", viz::tame(name)));
+    let error = Diagnostic::new(codes::E0706, format!("there is no function `@{}` to draw", viz::tame(name)));
     let functions = graph.groups.iter().filter(|group| group.kind == GroupKind::Function);
     let mut names: Vec<&str> = functions.map(|group| group.title.trim_start_matches('@')).collect();
     names.sort_unstable();

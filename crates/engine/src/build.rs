@@ -73,7 +73,7 @@ pub struct BuildOutputs {
 
 /// Builds an artifact of an entry of an error-free program, whose weights are constants by now.
 ///
-/// Errors: E0603 with every obstacle; E0202 for an unknown entry; E0704 to E0707 for sizes; E0803 and the traps of parts that are
+/// Errors: E0603 with every obstacle; E0706 for an unknown entry; E0704 to E0707 for sizes; E0803 and the traps of parts that are
 /// computed once. E0602 if there is no target, or if this machine has no code for a part that is computed once.
 pub fn build(program: &Program, request: &Request) -> Result<BuildOutputs, Vec<Diagnostic>> {
     let one = |diagnostic| vec![diagnostic];

@@ -299,7 +299,7 @@ impl Ready {
 }
 
 impl PartialProgram {
-    /// A module's entry in subgraphs, of which there may be none. Errors: E0202, E0901.
+    /// A module's entry in subgraphs, of which there may be none. Errors: E0706, E0901.
     pub fn new(
         module: Module,
         entry: &str,

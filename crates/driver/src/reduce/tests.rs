@@ -211,5 +211,5 @@ fn there_must_be_something_to_hold_on_to() {
     assert_eq!(outcome.err().map(|error| error.code), Some(codes::E0735));
     let mut test = Has { words: &[], asked: vec![], stop_after: usize::MAX };
     let missing = reduce(program(NETWORK), "other", None, bounds(usize::MAX), &mut test);
-    assert_eq!(missing.err().map(|error| error.code), Some(codes::E0202));
+    assert_eq!(missing.err().map(|error| error.code), Some(codes::E0706));
 }
