@@ -20,6 +20,13 @@ struct Infix {
     ours: &'static [&'static str],
 }
 
+impl Infix {
+    /// Whether of several the last two operands belong together.
+    fn groups_right(&self) -> bool {
+        self.sign == "**"
+    }
+}
+
 const INFIX: [Infix; 14] = [
     Infix { sign: "or", level: 1, ours: &["logical_or"] },
     Infix { sign: "||", level: 1, ours: &["logical_or"] },
@@ -234,7 +241,7 @@ pub(super) fn infix(scene: &TokenContext) -> Option<Diagnostic> {
     let (Some(start), Some(mut end)) = (scene.left_start(first, level), scene.right_end(first + len, level)) else {
         return Some(infix.ours.iter().fold(report, |report, ours| report.help(format!("write `{ours}(…, …)`"))));
     };
-    // The same operator again: its left operand is the call so far.
+    // The same operator again, mostly with the call so far as its left operand.
     let mut calls = vec![(first, len, end)];
     while let Some((len, _, Some(again))) = scene.infix_at(end + 1).filter(|(.., again)| again.is_some())
         && again.sign == infix.sign
@@ -247,24 +254,25 @@ pub(super) fn infix(scene: &TokenContext) -> Option<Diagnostic> {
     let only = infix.ours.len() == 1 && infix.ours != ["nn.matmul"];
     let report = infix.ours.iter().fold(report, |report, ours| {
         let attrs = if *ours == "nn.matmul" { ", units=None" } else { "" };
-        let mut edits = vec![put(scene.front(start), &format!("{ours}(").repeat(calls.len()))];
-        for &(first, len, end) in &calls {
-            edits.push(put(scene.with_blanks(first, first + len - 1), ","));
-            edits.push(put(scene.rear(end), &format!("{attrs})")));
+        let right = infix.groups_right();
+        let mut edits = vec![put(scene.front(start), &format!("{ours}(").repeat(if right { 1 } else { calls.len() }))];
+        for (i, &(first, len, end)) in calls.iter().enumerate() {
+            edits.push(put(scene.with_blanks(first, first + len - 1), comma(scene, first + len)));
+            match right {
+                true if i + 1 < calls.len() => edits.push(put(scene.front(first + len), &format!("{ours}("))),
+                true => edits.push(put(scene.rear(end), &")".repeat(calls.len()))),
+                false => edits.push(put(scene.rear(end), &format!("{attrs})"))),
+            }
         }
-        report.fix_all(format!("write `{ours}({}, {}{attrs})`", shown.0, shown.1), spaced(scene, edits, &calls))
+        let again = if right && calls.len() > 1 { format!("{ours}({}, …)", shown.1) } else { shown.1.clone() };
+        report.fix_all(format!("write `{ours}({}, {again}{attrs})`", shown.0), edits)
     });
     Some(if only { report.certain() } else { report })
 }
 
-/// The edits with a blank after each comma that has none.
-fn spaced(scene: &TokenContext, mut edits: Vec<Edit>, calls: &[(usize, usize, usize)]) -> Vec<Edit> {
-    for (edit, &(first, len, _)) in edits.iter_mut().skip(1).step_by(2).zip(calls) {
-        if scene.tokens[first + len - 1].end == scene.tokens[first + len].start {
-            edit.text.push(' ');
-        }
-    }
-    edits
+/// A comma before a token, with a blank if none stands there.
+fn comma(scene: &TokenContext, at: usize) -> &'static str {
+    if scene.tokens[at - 1].end == scene.tokens[at].start { ", " } else { "," }
 }
 
 /// `not %c`, `!%c`, `~%x`.
