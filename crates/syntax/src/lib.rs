@@ -8,6 +8,7 @@ mod again;
 pub mod ast;
 mod brackets;
 mod build;
+mod conflict;
 mod decode;
 pub mod dialect;
 mod errors;

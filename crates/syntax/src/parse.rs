@@ -7,6 +7,7 @@ use super::again::{self, Known, Marks, Parsed, Tokens};
 use super::ast::Ast;
 use super::brackets::{self, Balance};
 use super::build::Builder;
+use super::conflict;
 use super::dialect::{self, Dialect};
 use super::failure::Failure;
 use super::lexer::{self, Lexed};
@@ -105,9 +106,10 @@ fn read(
         let report = errors::source_too_large(start, source.len());
         return (Ast::new(source), vec![report], None);
     }
+    let in_conflict = conflict::leave_out(file, &source, &mut lexed);
     let old_forms = dialect::modernise(file, &source, &mut lexed, dialect);
     let Lexed { tokens, typed_numbers, diagnostics, n_dropped, cut, .. } = lexed;
-    let earlier = earlier.filter(|_| old_forms.is_empty() && typed_numbers.is_empty());
+    let earlier = earlier.filter(|_| old_forms.is_empty() && typed_numbers.is_empty() && !in_conflict);
     let mut tokens = Tokens::all(tokens);
     let version = tokens.first().copied().filter(|token| token.tok == Tok::Version).map(|token| token.span(file));
     tokens.leave_out(usize::from(version.is_some()), 0);
@@ -160,7 +162,7 @@ fn read(
         let spans = problems.shown.iter().flat_map(|problem| problem.labels.iter().map(|label| label.span));
         left.doubtful.extend(spans.map(|span| (span.start, span.end)));
     }
-    (ast, problems.finish(), left)
+    (ast, problems.finish(), left.filter(|_| !in_conflict))
 }
 
 /// The kind of the text, by its first token and its header; `None` if it has neither.
