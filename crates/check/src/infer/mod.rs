@@ -426,7 +426,8 @@ impl<'a> Infer<'a> {
                     return diagnostic;
                 }
                 let text = infer.module.types.text(found);
-                diagnostic.fix(format!("or declare the result as `{text}`"), declared, text)
+                let or = if diagnostic.helps.is_empty() { "" } else { "or " };
+                diagnostic.fix(format!("{or}declare the result as `{text}`"), declared, text)
             });
         }
     }

@@ -146,8 +146,17 @@ impl Infer<'_> {
         diagnostic
     }
 
+    /// The place of an argument, with its `fn` if it is a function: the place of a function begins with its parameters.
+    fn with_fn(&self, place: Span) -> Span {
+        let before = self.source(Span { start: 0, end: place.start, ..place }).trim_end();
+        let rest = before.strip_suffix("fn").filter(|rest| rest.ends_with(['(', ',', ' ', '\n']));
+        let is_fn = self.source(place).starts_with(['(', '[']) && self.source(place).ends_with('}');
+        rest.filter(|_| is_fn).map_or(place, |rest| Span { start: rest.len() as u32, ..place })
+    }
+
     /// The help that swaps two pieces of text.
     pub(super) fn swap(&self, diagnostic: Diagnostic, first: Span, second: Span) -> Diagnostic {
+        let (first, second) = (self.with_fn(first), self.with_fn(second));
         let (a, b) = (self.source(first).to_owned(), self.source(second).to_owned());
         if a.is_empty() || b.is_empty() {
             return diagnostic;
@@ -270,6 +279,9 @@ impl Infer<'_> {
     fn declared(&mut self, mut diagnostic: Diagnostic, call: ExprId, fault: &Fault, args: &[Ty]) -> Diagnostic {
         for (arg, operand) in self.operands(call).into_iter().enumerate() {
             let ExprKind::Var(var) = self.module.exprs[operand.expr].kind else { continue };
+            if self.others_depend_on(call, arg, var) {
+                continue;
+            }
             let candidates = self.types_near(args, arg, fault);
             let fitting = candidates.into_iter().find(|&ty| ty != args[arg] && self.fits_with(call, args, arg, ty));
             // What the other operands and the attributes demand.
@@ -279,6 +291,28 @@ impl Infer<'_> {
             }
         }
         diagnostic
+    }
+
+    /// Whether another operand would have another type too if the variable had one.
+    fn others_depend_on(&self, call: ExprId, arg: usize, var: VarId) -> bool {
+        self.operands(call).iter().enumerate().any(|(other, operand)| other != arg && self.depends_on(operand.expr, var))
+    }
+
+    /// Whether an expression mentions a variable, by what is seen of it in a few steps.
+    fn depends_on(&self, expr: ExprId, var: VarId) -> bool {
+        const MAX_STEPS: usize = 1000;
+        let (mut stack, mut seen) = (vec![expr], FxHashSet::default());
+        while let Some(expr) = stack.pop().filter(|_| seen.len() < MAX_STEPS) {
+            if !seen.insert(expr) {
+                continue;
+            }
+            match self.module.exprs[expr].kind {
+                ExprKind::Var(other) if other == var => return true,
+                ExprKind::Var(other) => stack.extend(self.let_values.get(&other)),
+                _ => self.module.children(expr, &mut stack),
+            }
+        }
+        false
     }
 
     /// The type that the relation gives an operand of unknown type.
@@ -332,6 +366,8 @@ impl Infer<'_> {
 
     pub(super) fn declare_as(&self, diagnostic: Diagnostic, how: &str, var: VarId, ty: Ty) -> Diagnostic {
         let (name, ty) = (&self.module.vars[var].name, self.module.types.text(ty));
+        // Alone it is no other choice.
+        let how = if diagnostic.helps.is_empty() { how.trim_start_matches("or ") } else { how };
         match self.annotation(var) {
             Some(span) => diagnostic.fix(format!("{how} `%{name}: {ty}`"), span, ty),
             None => diagnostic,
@@ -366,6 +402,11 @@ impl Infer<'_> {
                 continue;
             }
             let Some(site) = self.origin(operand.expr, None, axis).and_then(|origin| origin.site) else { continue };
+            if let Site::Var(var, _) = site
+                && self.others_depend_on(call, arg, var)
+            {
+                continue;
+            }
             let Some((shape, dtype)) = self.module.types.as_tensor(args[arg]).map(|(s, d)| (s.to_vec(), d)) else { continue };
             for number in numbers(fault, &self.module.types, args) {
                 let mut changed = shape.clone();
