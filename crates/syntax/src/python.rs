@@ -25,8 +25,6 @@ const MOST_PARAMS: usize = 40;
 /// Words that begin statements of Python without a form in Relay.
 const STATEMENTS: [&str; 10] = ["for", "while", "with", "try", "raise", "del", "assert", "yield", "global", "nonlocal"];
 
-const FLOOR_DIVISION_NOTE: &str = "`//` begins a comment; the floor of a quotient is `floor_divide(a, b)`";
-
 const FLOOR_DIVISION: &str = "`//` behind this begins a comment; the floor of a quotient is `floor_divide(a, b)`";
 
 /// The edits that make Relay of Python's lines.
@@ -35,17 +33,27 @@ struct Rewrite<'c, 't> {
     edits: Vec<Edit>,
     /// Names that were bound without a sign.
     names: FxHashSet<&'t str>,
-    /// All names that were bound.
-    bound: FxHashSet<&'t str>,
+    /// The names of the parameters.
+    params: FxHashSet<&'t str>,
     /// A place that may mean something else, and what to say of it: the rewriting is not certain then.
     doubt: Option<(Span, &'static str)>,
 }
 
 const BOUND_TWICE: &str = "bound again, which hides no earlier value here: give it another name";
 
+/// What a new binding of a name hides.
+#[derive(Clone, Copy, PartialEq)]
+enum Hides {
+    Nothing,
+    /// A binding of the same block, as a new assignment of Python does.
+    Binding,
+    /// Nothing, as it is of the same scope, or less than Python's assignment changes, as that is of a block around this one.
+    Other,
+}
+
 impl<'c, 't> Rewrite<'c, 't> {
     fn new(scene: &'c TokenContext<'t>) -> Rewrite<'c, 't> {
-        Rewrite { scene, edits: vec![], names: FxHashSet::default(), bound: FxHashSet::default(), doubt: None }
+        Rewrite { scene, edits: vec![], names: FxHashSet::default(), params: FxHashSet::default(), doubt: None }
     }
 
     fn text(&self, at: usize) -> &'t str {
@@ -69,10 +77,9 @@ impl<'c, 't> Rewrite<'c, 't> {
         self.doubt.get_or_insert((place, why));
     }
 
-    /// Notes that a name is bound. In Python a second time changes the variable.
+    /// Notes that a name is bound, which a parameter must not have.
     fn claim(&mut self, at: usize) {
-        let name = self.text(at).trim_start_matches('%');
-        if !self.bound.insert(name) {
+        if self.params.contains(self.text(at).trim_start_matches('%')) {
             self.doubt(at, BOUND_TWICE);
         }
     }
@@ -260,7 +267,7 @@ impl TokenContext<'_> {
     }
 
     /// Whether a statement begins at a token.
-    fn begins_statement(&self, at: usize) -> bool {
+    pub(crate) fn begins_statement(&self, at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|at| self.tok(at));
         matches!(before, None | Some(Tok::Semi | Tok::LBrace | Tok::FatArrow)) || starts_line(self.tokens, at, self.source)
     }
@@ -280,6 +287,34 @@ impl TokenContext<'_> {
             }
         }
         false
+    }
+
+    /// What the binding of the name at a token hides.
+    fn hides(&self, at: usize) -> Hides {
+        let name = self.tokens[at].text(self.source).trim_start_matches('%');
+        let (mut depth, mut is_outer) = (0usize, false);
+        for before in (at.saturating_sub(MOST_AFTER)..at).rev() {
+            let token = self.tokens[before];
+            match token.tok {
+                Tok::RBrace => depth += 1,
+                Tok::LBrace if depth == 0 => is_outer = true,
+                Tok::LBrace => depth -= 1,
+                Tok::Def => return Hides::Nothing,
+                Tok::Local if depth == 0 && token.text(self.source).trim_start_matches('%') == name => {
+                    let binds = matches!(self.tok(before + 1), Some(Tok::Assign | Tok::Colon));
+                    let is_let = before.checked_sub(1).and_then(|at| self.tok(at)) == Some(Tok::Let);
+                    match binds && (is_let || self.begins_statement(before)) {
+                        true if is_outer => return Hides::Other,
+                        true => return Hides::Binding,
+                        // A parameter; elsewhere it is mentioned.
+                        false if is_outer => return Hides::Other,
+                        false => {}
+                    }
+                }
+                _ => {}
+            }
+        }
+        Hides::Nothing
     }
 
     /// Whether the comment behind an operand may be the divisor of Python's `%a // %b`.
@@ -302,9 +337,8 @@ pub(super) fn function(scene: &TokenContext) -> Option<Diagnostic> {
     let found = scene.found()?;
     let before = scene.before_tok(1)?;
     let in_name = before == Tok::Def && found == Tok::Ident;
-    let in_params =
-        before == Tok::Ident && scene.expected.has(Tok::Assign) && matches!(found, Tok::Colon | Tok::Comma | Tok::RParen);
-    let in_params = in_params && scene.in_parameters();
+    let is_key = before == Tok::Ident && scene.expected.has(Tok::Assign);
+    let in_params = is_key && matches!(found, Tok::Colon | Tok::Comma | Tok::RParen) && scene.in_parameters();
     let in_body = scene.expected.has(Tok::LBrace) && (found == Tok::Colon || starts_line(scene.tokens, scene.at, scene.source));
     if !in_name && !in_params && !in_body {
         return None;
@@ -344,8 +378,12 @@ impl Rewrite<'_, '_> {
                 Tok::RParen | Tok::RBracket | Tok::RBrace => depth = depth.saturating_sub(1),
                 Tok::Ident if first && matches!(scene.tok(at + 1), Some(Tok::Colon | Tok::Comma | Tok::RParen)) => {
                     self.bind(at, "");
+                    self.params.insert(self.text(at));
                 }
-                Tok::Local if first => self.claim(at),
+                Tok::Local if first => {
+                    self.claim(at);
+                    self.params.insert(self.text(at).trim_start_matches('%'));
+                }
                 _ => {}
             }
         }
@@ -488,8 +526,8 @@ pub(super) fn return_word(scene: &TokenContext) -> Option<Diagnostic> {
     let report = report.note("the last expression of a block is its value");
     let removed = Span { end: scene.place().start, ..place };
     let end = scene.flat_end(scene.at);
-    if (scene.at..end).any(|at| scene.is_divided(at)) {
-        return Some(report.help("leave it out").note(FLOOR_DIVISION_NOTE));
+    if let Some(at) = (scene.at..end).find(|&at| scene.is_divided(at)) {
+        return Some(report.help("leave it out").also(scene.tokens[at].span(scene.file), FLOOR_DIVISION));
     }
     let mut edits = vec![put(removed, "")];
     match (scene.tok(end), scene.tok(end + 1)) {
@@ -626,7 +664,7 @@ pub(super) fn binding(scene: &TokenContext) -> Option<Diagnostic> {
     if !is_name || !matches!(found, Tok::Assign | Tok::Colon) {
         return None;
     }
-    if scene.is_bound_before(name) {
+    if scene.hides(name) == Hides::Other {
         rewrite.doubt(name, BOUND_TWICE);
     }
     let end = scene.flat_end(scene.at);
