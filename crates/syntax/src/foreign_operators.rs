@@ -515,6 +515,13 @@ fn slices(scene: &TokenContext, inside: std::ops::Range<usize>) -> Option<String
     (!axes.is_empty() && strides.iter().all(|stride| !stride.starts_with('-'))).then_some(shown)
 }
 
+/// Whether a method that is called with arguments may mean something else than the operator of its name: in PyTorch `split` takes the size
+/// of the parts, `transpose` two axes to swap, and `repeat` repeats the whole.
+pub fn is_ambiguous_method(name: &str, has_arguments: bool) -> bool {
+    const METHODS: [&str; 7] = ["gather", "repeat", "scatter", "split", "std", "transpose", "where"];
+    has_arguments && METHODS.contains(&name)
+}
+
 /// `nn.relu(%x).sum(axis=[1])`, `f(%x).shape`.
 pub(super) fn method(scene: &TokenContext) -> Option<Diagnostic> {
     let dotted = scene.found()? == Tok::Ident && scene.before_tok(1)? == Tok::Dot && scene.expected.has(Tok::Int);
@@ -541,6 +548,8 @@ pub(super) fn method(scene: &TokenContext) -> Option<Diagnostic> {
         (false, _) => (rest.to(scene.place()), ", dtype=\"int32\")"),
     };
     let edits = vec![put(scene.front(start), &format!("{ours}(")), put(behind.0, behind.1)];
-    let more = if behind.1 == ", " { ", …" } else { "" };
-    Some(report.fix_all(format!("write `{}({shown}{more})`", excerpt(ours)), edits).certain())
+    let has_arguments = behind.1 == ", ";
+    let more = if has_arguments { ", …" } else { "" };
+    let report = report.fix_all(format!("write `{}({shown}{more})`", excerpt(ours)), edits);
+    Some(if is_ambiguous_method(name, has_arguments && call) { report } else { report.certain() })
 }

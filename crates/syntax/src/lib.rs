@@ -34,7 +34,7 @@ pub mod walk;
 pub use again::Parsed;
 pub use decode::decode;
 pub use dialect::Dialect;
-pub use foreign_operators::divisor;
+pub use foreign_operators::{divisor, is_ambiguous_method};
 pub use parse::{parse, parse_again, parse_as};
 
 #[cfg(test)]

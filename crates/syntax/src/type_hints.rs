@@ -13,6 +13,8 @@ const DIMS: TokSet = TokSet::of(&[Tok::Int, Tok::Question, Tok::Ident, Tok::Comm
 /// `Tensor[(8), "float32"]`, `%x: "float32"`, `Tensor[("n", 8), float32]`.
 pub(super) fn quoted(scene: &TokenContext) -> Option<Diagnostic> {
     let in_type = scene.expected.has(Tok::Ident) && !scene.expected.has(Tok::Local) && !scene.expected.has(Tok::Str);
+    // Among attributes a name is the key of the next one.
+    let in_type = in_type && (!scene.expected.has(Tok::RParen) || scene.expected.has(Tok::Int));
     let name = scene.text().trim_matches('"');
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !name.is_empty();
     (scene.found()? == Tok::Str && in_type && is_name).then(|| {

@@ -133,12 +133,15 @@ pub(super) fn without_sign(name: &str, span: Span, sign: &str, certain: bool) ->
 }
 
 /// `%x.add(…)`, `%x.shape`: the name of a variable with a dot, of which the part before the dot is defined. `edits` write it as
-/// `text`.
-pub(super) fn method(name: &str, span: Span, fix: Option<(String, Vec<Edit>)>) -> Diagnostic {
+/// `text`, and nothing else may be meant if that is certain.
+pub(super) fn method(name: &str, span: Span, fix: Option<(String, Vec<Edit>, bool)>) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::E0201, format!("the variable `{name}` is not defined")).at(span, "read as one name");
     let diagnostic = diagnostic.note("there are no methods and no fields by name");
     match fix {
-        Some((text, edits)) => diagnostic.fix_all(format!("write `{text}`"), edits).certain(),
+        Some((text, edits, certain)) => {
+            let diagnostic = diagnostic.fix_all(format!("write `{text}`"), edits);
+            if certain { diagnostic.certain() } else { diagnostic }
+        }
         None => diagnostic,
     }
 }

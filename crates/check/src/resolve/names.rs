@@ -6,7 +6,7 @@ use relayc_base::diag::{Diagnostic, Edit};
 use relayc_base::{Idx, Span};
 use relayc_ir::ExprKind;
 use relayc_ir::types::Ty;
-use relayc_syntax::{ast, literal, old_calls};
+use relayc_syntax::{ast, is_ambiguous_method, literal, old_calls};
 
 /// The most dots of a name that are looked at.
 const MAX_PARTS: usize = 8;
@@ -57,27 +57,34 @@ impl<'a> Resolver<'a> {
         let rest = self.ast.source.get(span.end as usize..)?;
         // No more than the blanks before an argument.
         let called = rest.trim_start().strip_prefix('(');
-        let ours = match (field, called) {
-            ("shape" | "T", None) => self.ops.elsewhere(field),
-            (_, Some(_)) => self.ops.find(field).map(|op| self.ops.name(op)).or_else(|| self.ops.elsewhere(name)),
-            _ => None,
-        };
-        let fix = ours.map(|ours| match called {
+        let has_arguments = called.is_some_and(|args| !args.trim_start().starts_with(')'));
+        let fix = self.method_name(name, field, called.is_some()).map(|ours| match called {
             Some(args) => {
                 let end = span.end + (rest.len() - args.len()) as u32;
-                let (shown, more) = if args.trim_start().starts_with(')') { ("", "") } else { (", …", ", ") };
+                let (shown, more) = if has_arguments { (", …", ", ") } else { ("", "") };
                 (
                     format!("{ours}({variable}{shown})"),
                     vec![Edit { span: Span { end, ..span }, text: format!("{ours}({variable}{more}") }],
+                    // Another name may stand for something else: `flatten` keeps the first axis or does not.
+                    ours.rsplit('.').next() == Some(field) && !is_ambiguous_method(field, has_arguments),
                 )
             }
             None => {
                 let attrs = if ours == "transpose" { "axes=None" } else { "dtype=\"int32\"" };
                 let text = format!("{ours}({variable}, {attrs})");
-                (text.clone(), vec![Edit { span, text }])
+                (text.clone(), vec![Edit { span, text }], true)
             }
         });
         Some(errors::method(name, span, fix))
+    }
+
+    /// The operator that is meant by the method or field of a tensor at the end of a name.
+    fn method_name(&self, name: &str, field: &str, is_called: bool) -> Option<&'static str> {
+        match (field, is_called) {
+            ("shape" | "T", false) => self.ops.elsewhere(field),
+            (_, true) => self.ops.find(field).map(|op| self.ops.name(op)).or_else(|| self.ops.elsewhere(name)),
+            _ => None,
+        }
     }
 
     /// A hint for an unknown local; none once the work limit is spent.
@@ -229,7 +236,9 @@ impl<'a> Resolver<'a> {
                 Some((sign, certain)) => {
                     // Of `x // y` the divisor would go.
                     let divides = relayc_syntax::divisor(&self.ast.source, span.end as usize).is_some();
-                    errors::without_sign(&name, span, sign, certain && !divides)
+                    // A method that no operator has is left as it is.
+                    let method = name.split_once('.').map(|(_, field)| self.method_name(&name, field, is_callee));
+                    errors::without_sign(&name, span, sign, certain && !divides && method != Some(None))
                 }
                 None => {
                     let elsewhere = self.ops.elsewhere(&name);
