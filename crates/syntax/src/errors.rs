@@ -336,9 +336,17 @@ pub(super) fn unclosed_section(place: Span) -> Diagnostic {
 
 pub(super) fn wrong_version(place: Span, value: &str) -> Diagnostic {
     let found = if value.is_empty() { "no version".to_owned() } else { format!("version {}", excerpt(value)) };
-    Diagnostic::new(E0106, format!("expected version {}, found {found}", VERSION))
-        .at(place, "not a version of the text format that can be read")
-        .fix("if the text is of this version, write the usual header", place, format!("#[version = {}]", VERSION))
+    let report = Diagnostic::new(E0106, format!("expected version {}, found {found}", VERSION));
+    if !value.is_empty() && value.trim_matches(['"', '\'', ' ', 'v']) == VERSION.trim_matches('"') {
+        let (report, header) =
+            (report.at(place, "the version is a string in double quotes"), format!("#[version = {}]", VERSION));
+        return report.fix(format!("write `{header}`"), place, header).certain();
+    }
+    report.at(place, "not a version of the text format that can be read").fix(
+        "if the text is of this version, write the usual header",
+        place,
+        format!("#[version = {}]", VERSION),
+    )
 }
 
 /// An operator character right after a two-character operator.

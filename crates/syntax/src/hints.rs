@@ -15,8 +15,9 @@ type Mistake = fn(&TokenContext) -> Option<Diagnostic>;
 
 pub(super) const MISTAKES: &[Mistake] = &[
     word_of_another_language,
+    first_word,
     function_without_def,
-    capital_let,
+    other_word_for_let,
     python::function,
     python::condition,
     python::elif,
@@ -54,32 +55,58 @@ pub(super) const MISTAKES: &[Mistake] = &[
     colon_of_an_attribute,
 ];
 
+/// The keyword of a definition that begins with `word` in another language, or that is nearly spelt so.
+fn keyword_of_definition(word: &str) -> Option<&'static str> {
+    match word {
+        "fn" | "fun" | "func" | "function" | "define" => Some("def"),
+        "struct" | "enum" | "data" | "adt" | "class" => Some("type"),
+        _ => {
+            let is_near = |keyword: &str| word.eq_ignore_ascii_case(keyword) || nearest(word, [keyword]).is_some();
+            ["def", "type"].into_iter().find(|keyword| is_near(keyword))
+        }
+    }
+}
+
 /// `fun @main`, `struct Point { … }`.
 fn word_of_another_language(scene: &TokenContext) -> Option<Diagnostic> {
     if scene.text() == "class" && scene.tok(scene.at + 2) == Some(Tok::Colon) && scene.expected.has(Tok::Def) {
         return Some(scene.plain().help("there are no classes: the functions stand in the file by themselves"));
     }
     let word = match (scene.text(), scene.tok(scene.at + 1)?) {
-        ("fun" | "func" | "function" | "define" | "fn" | "let", Tok::Global) => "def",
-        ("struct" | "enum" | "data" | "adt" | "class", Tok::Ident) => "type",
+        ("let", Tok::Global) => "def",
+        (word, Tok::Global) => keyword_of_definition(word).filter(|keyword| *keyword == "def")?,
+        (word, Tok::Ident) => keyword_of_definition(word).filter(|keyword| *keyword == "type")?,
         _ => return None,
     };
     let expected = if word == "def" { Tok::Def } else { Tok::Type };
-    scene.expected.has(expected).then(|| scene.plain().fix(format!("write `{word}`"), scene.place(), word))
+    scene.expected.has(expected).then(|| {
+        let report = scene.plain().fix(format!("write `{word}`"), scene.place(), word);
+        if scene.text().eq_ignore_ascii_case(word) { report.certain() } else { report }
+    })
 }
 
-/// `@main(%x: int32) { … }`, and `fn @main(…) { … }` as the first in a file, which reads as an expression.
+/// `fn @main(…) { … }`, `function main(…)`, `tye List[A] { … }` as the first in a file, which read as an expression.
+fn first_word(scene: &TokenContext) -> Option<Diagnostic> {
+    let word = scene.before(1).filter(|word| scene.at == 1 && matches!(word.tok, Tok::Fn | Tok::Ident))?;
+    let keyword = keyword_of_definition(word.text(scene.source))?;
+    let title = match (keyword, scene.found()?, scene.tok(2)?) {
+        ("def", Tok::Global | Tok::Ident, Tok::LParen | Tok::LBracket) => {
+            "a function is defined by `def`, its name starts with `@`"
+        }
+        ("type", Tok::Ident, Tok::LBrace | Tok::LBracket) => "a type is defined by `type`",
+        _ => return None,
+    };
+    let mut edits = vec![put(word.span(scene.file), keyword)];
+    if keyword == "def" && scene.found()? == Tok::Ident {
+        edits.push(put(scene.front(1), "@"));
+    }
+    let report = scene.plain().fix_all(title, edits);
+    Some(if word.text(scene.source).eq_ignore_ascii_case(keyword) { report.certain() } else { report })
+}
+
+/// `@main(%x: int32) { … }`.
 fn function_without_def(scene: &TokenContext) -> Option<Diagnostic> {
     let found = scene.found()?;
-    let is_first = scene.at == 1 && matches!(scene.tokens[0].tok, Tok::Fn | Tok::Ident);
-    if is_first && is_word_for_def(scene.tokens[0].text(scene.source)) && scene.tok(2) == Some(Tok::LParen) {
-        let word = put(scene.tokens[0].span(scene.file), "def");
-        let sign = (found == Tok::Ident).then(|| put(scene.front(1), "@"));
-        if found == Tok::Global || sign.is_some() {
-            let edits = std::iter::once(word).chain(sign).collect();
-            return Some(scene.plain().fix_all("a function is defined by `def`, its name starts with `@`", edits));
-        }
-    }
     let name = match found {
         // Of definitions, with some before.
         Tok::Global if scene.expected.has(Tok::Def) && scene.tok(scene.at + 1) == Some(Tok::LParen) => scene.at,
@@ -94,19 +121,22 @@ fn function_without_def(scene: &TokenContext) -> Option<Diagnostic> {
     Some(report.fix("a function is defined by `def`", Span { end: place.start, ..place }, "def "))
 }
 
-fn is_word_for_def(word: &str) -> bool {
-    matches!(word, "fn" | "fun" | "func" | "function" | "define") || word.eq_ignore_ascii_case("def")
-}
-
-/// `Let %x = …`.
-fn capital_let(scene: &TokenContext) -> Option<Diagnostic> {
-    let word = scene.before(1).filter(|word| word.tok == Tok::Ident)?;
+/// `Let %x = …`, `var %x = …`.
+fn other_word_for_let(scene: &TokenContext) -> Option<Diagnostic> {
+    let at = scene.at.checked_sub(1).filter(|&at| scene.tok(at) == Some(Tok::Ident) && scene.begins_statement(at))?;
+    let (word, place) = (scene.tokens[at].text(scene.source), scene.tokens[at].span(scene.file));
     let binds = scene.found()? == Tok::Local && matches!(scene.tok(scene.at + 1), Some(Tok::Assign | Tok::Colon));
-    let place = word.span(scene.file);
-    (binds && word.text(scene.source).eq_ignore_ascii_case("let")).then(|| {
-        let report = Diagnostic::new(E0101, format!("expected `let`, found `{}`", word.text(scene.source)));
-        report.at(place, "keywords are written in lower case").fix("write `let`", place, "let").certain()
-    })
+    let is_capital = word.eq_ignore_ascii_case("let");
+    if !binds
+        || !(is_capital
+            || matches!(word, "var" | "val" | "const" | "auto" | "set")
+            || (nearest(word, ["let"]).is_some() && !word.contains('/')))
+    {
+        return None;
+    }
+    let label = if is_capital { "keywords are written in lower case" } else { "not a word of Relay" };
+    let report = Diagnostic::new(E0101, format!("expected `let`, found `{word}`")).at(place, label);
+    Some(report.fix("write `let`", place, "let").certain())
 }
 
 /// `switch (%x) { … }`.

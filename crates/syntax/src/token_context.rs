@@ -1,7 +1,7 @@
 //! A token that does not fit, and the tokens around it.
 
 use super::errors::excerpt;
-use super::starts::starts_line;
+use super::starts::starts_statement;
 use super::token::{OPERATORS, Tok, TokSet, Token, words};
 use relayc_base::diag::codes::E0101;
 use relayc_base::diag::{Diagnostic, Edit};
@@ -286,30 +286,29 @@ impl TokenContext<'_> {
         }
     }
 
-    /// Whether a variable stands alone before the last `;`, on a line of its own or behind a statement.
-    pub(crate) fn bare_value(&self) -> bool {
-        let Some(value) = self.at.checked_sub(2) else { return false };
-        let before = value.checked_sub(1).and_then(|at| self.tok(at));
-        let begins = matches!(before, None | Some(Tok::Semi | Tok::LBrace | Tok::FatArrow))
-            || starts_line(self.tokens, value, self.source);
-        begins && matches!(self.tokens[value].tok, Tok::Local | Tok::Graph)
-    }
-
-    /// The name that the statement before the last `;` binds.
-    pub(crate) fn last_bound(&self) -> Option<&str> {
+    /// The first token of the statement before the last `;`.
+    pub(crate) fn last_statement(&self) -> Option<usize> {
+        const ENDS: TokSet = TokSet::of(&[Tok::RParen, Tok::RBracket, Tok::RBrace, Tok::Local, Tok::Graph, Tok::Int, Tok::Float]);
         let mut depth = 0usize;
-        let mut start = 0;
-        for at in (0..self.at.checked_sub(1)?).rev() {
+        let semi = self.at.checked_sub(1)?;
+        for at in (0..semi).rev() {
             match self.tokens[at].tok {
                 Tok::RParen | Tok::RBracket | Tok::RBrace => depth += 1,
-                Tok::LParen | Tok::LBracket | Tok::LBrace | Tok::Semi | Tok::FatArrow if depth == 0 => {
-                    start = at + 1;
-                    break;
-                }
+                Tok::LParen | Tok::LBracket | Tok::LBrace | Tok::Semi | Tok::FatArrow if depth == 0 => return Some(at + 1),
                 Tok::LParen | Tok::LBracket | Tok::LBrace => depth -= 1,
                 _ => {}
             }
+            // Above, a `;` may be missing.
+            let ended = at.checked_sub(1).is_some_and(|before| ENDS.has(self.tokens[before].tok));
+            if depth == 0 && ended && starts_statement(self.tokens, at, self.source) {
+                return Some(at);
+            }
         }
+        Some(0)
+    }
+
+    /// The name that a statement binds.
+    pub(crate) fn bound_by(&self, start: usize) -> Option<&str> {
         let name = match (self.tok(start)?, self.tok(start + 1)?) {
             (Tok::Let, Tok::Local) => start + 1,
             (Tok::Graph, Tok::Assign) => start,

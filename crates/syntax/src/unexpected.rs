@@ -375,12 +375,13 @@ fn value_missing(scene: &TokenContext) -> Option<Diagnostic> {
             .message()
             .at(scene.behind(), "a value is missing here")
             .note("statements end in `;`, and after the last one stands the value of the whole");
-        if scene.bare_value() {
-            let semi = scene.before(1).map_or(scene.behind(), |semi| semi.span(scene.file));
-            return report.fix("remove the `;` behind the value", semi, "");
-        }
-        match scene.last_bound() {
+        let Some(start) = scene.last_statement() else { return report };
+        match scene.bound_by(start) {
             Some(name) => report.fix(format!("write the name of the value: `{name}`"), scene.behind(), format!("\n{name}")),
+            None if scene.tok(start).is_some_and(|tok| STARTS.has(tok) || tok == Tok::LParen) => {
+                let semi = scene.before(1).map_or(scene.behind(), |semi| semi.span(scene.file));
+                report.fix("remove the `;` behind the value", semi, "")
+            }
             None => report,
         }
     })
