@@ -32,6 +32,7 @@ mod onnx;
 mod pass_programs;
 mod passes;
 mod passes_scale;
+mod positional;
 mod properties;
 mod reduce;
 mod roundtrip;

@@ -24,6 +24,8 @@ pub trait OpTable: Sync {
     fn attr_elsewhere(&self, name: &str) -> Option<&'static str>;
     /// The attributes; `None` for an operator without any.
     fn schema(&self, op: OpId) -> Option<&'static AttrSchema>;
+    /// The attributes that may follow the operands without their names in TVM's function of Python, in its order.
+    fn positional(&self, op: OpId) -> Vec<&'static str>;
     /// The attributes of an operator for which TVM declares none: text gives them as an object of the metadata section.
     fn meta_schema(&self, op: OpId) -> Option<&'static AttrSchema>;
     /// Whether a rule of the operator is about one of these attributes whatever tensors it is given.

@@ -1,5 +1,5 @@
-//! Names of our operators and attributes in other frameworks: PyTorch, ONNX, TensorFlow, NumPy. Only spelling suggestions use
-//! them.
+//! Names of our operators and attributes in other frameworks: PyTorch, ONNX, TensorFlow, NumPy; and the order of attributes in
+//! TVM's Python. Only suggestions use them.
 
 /// Names in lower case without `_`, each with ours.
 const OPERATORS: [(&str, &str); 80] = [
@@ -113,6 +113,85 @@ const ATTRIBUTES: [(&str, &str); 26] = [
     ("max", "a_max"),
     ("to", "dtype"),
 ];
+
+/// Operators whose function of TVM's Python takes the attributes in another order than their type declares them, with those that follow
+/// its operands; none where its operands come in another order, or other parameters among them.
+const ORDERS: [(&[&str], &[&str]); 10] = [
+    (&["argmax", "argmin"], &["axis", "keepdims", "exclude", "select_last_index"]),
+    (
+        &["nn.bitserial_conv2d"],
+        &[
+            "strides",
+            "padding",
+            "channels",
+            "kernel_size",
+            "activation_bits",
+            "weight_bits",
+            "data_layout",
+            "kernel_layout",
+            "pack_dtype",
+            "out_dtype",
+            "unipolar",
+        ],
+    ),
+    (
+        &["nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose"],
+        &[
+            "strides",
+            "padding",
+            "dilation",
+            "groups",
+            "channels",
+            "kernel_size",
+            "data_layout",
+            "kernel_layout",
+            "out_layout",
+            "output_padding",
+            "out_dtype",
+        ],
+    ),
+    (&["nn.conv2d_backward_weight"], &["strides", "padding", "dilation", "groups", "channels", "kernel_size"]),
+    (&["nn.mirror_pad"], &["pad_width", "mode"]),
+    (
+        &["qnn.avg_pool2d"],
+        &["pool_size", "strides", "padding", "dilation", "ceil_mode", "count_include_pad", "layout", "out_layout"],
+    ),
+    (&["qnn.dequantize", "qnn.quantize"], &["axis", "out_dtype"]),
+    (&["strided_slice"], &["begin", "end", "strides", "axes", "slice_mode"]),
+    (&["take"], &["axis", "batch_dims", "mode"]),
+    (
+        &[
+            "arange",
+            "device_copy",
+            "gather",
+            "matrix_set_diag",
+            "nn.avg_pool2d_grad",
+            "nn.contrib_dense_pack",
+            "nn.max_pool2d_grad",
+            "nn.pad",
+            "nn.sparse_dense",
+            "qnn.batch_matmul",
+            "qnn.contrib_dense_pack",
+            "qnn.conv2d",
+            "qnn.conv2d_transpose",
+            "qnn.dense",
+            "qnn.leaky_relu",
+            "qnn.simulated_dequantize",
+            "qnn.simulated_quantize",
+            "random.normal",
+            "random.threefry_generate",
+            "random.uniform",
+            "variance",
+            "vm.shape_of",
+        ],
+        &[],
+    ),
+];
+
+/// The attributes that follow the operands in the function of TVM's Python, in its order; `None` for that of the declaration.
+pub(super) fn order(operator: &str) -> Option<&'static [&'static str]> {
+    ORDERS.iter().find(|(operators, _)| operators.contains(&operator)).map(|(_, order)| *order)
+}
 
 /// The operator that other frameworks call `name`. Callers ask about unknown names only, so our own names take precedence.
 pub(super) fn operator(name: &str) -> Option<&'static str> {

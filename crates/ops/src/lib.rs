@@ -233,6 +233,11 @@ impl OpTable for Table {
         self.def(op).attrs.filter(|schema| schema.declared)
     }
 
+    fn positional(&self, op: OpId) -> Vec<&'static str> {
+        let declared = || self.schema(op).map_or(vec![], |schema| schema.fields.iter().map(|field| field.name).collect());
+        foreign_names::order(self.def(op).name).map_or_else(declared, <[_]>::to_vec)
+    }
+
     fn meta_schema(&self, op: OpId) -> Option<&'static AttrSchema> {
         self.def(op).attrs.filter(|schema| !schema.declared)
     }

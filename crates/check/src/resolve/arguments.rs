@@ -78,12 +78,16 @@ impl Resolver<'_> {
         false
     }
 
-    /// `nn.softmax(%x, -1)`: the attributes in the order of the schema, which is that of TVM's functions of Python.
+    /// `nn.softmax(%x, -1)`: the attributes in the order of TVM's functions of Python.
     fn positional(&mut self, op: OpId, callee: Span, n_params: usize, args: &[ast::ExprId], attrs: &[ast::Attr]) -> Option<()> {
         let schema = self.ops.schema(op)?;
         let extra = &args[n_params..];
         let is_written = |field: &Field| attrs.iter().any(|attr| self.ast.text(attr.key) == field.name);
-        let fields: Vec<&Field> = schema.fields.iter().collect();
+        let names = self.ops.positional(op);
+        let fields: Vec<&Field> = names.iter().filter_map(|name| schema.fields.get(schema.position(name)?)).collect();
+        if fields.is_empty() {
+            return self.among_operands(op, callee, (n_params, args), schema);
+        }
         let ints = extra.iter().all(|&arg| matches!(self.ast.exprs[arg].kind, ExprKind::Int));
         // Several numbers of one list.
         let is_one_list =
@@ -113,6 +117,27 @@ impl Resolver<'_> {
         }
         let report = errors::positional_attrs(self.ops.name(op), n, callee, all, &written.join(", "), edits);
         self.diagnostics.push(if certain { report.certain() } else { report });
+        Some(())
+    }
+
+    /// `gather(%x, 1, %i)`: where Python takes attributes before or among the operands, which one is meant is not said.
+    fn among_operands(
+        &mut self,
+        op: OpId,
+        callee: Span,
+        (n_params, args): (usize, &[ast::ExprId]),
+        schema: &AttrSchema,
+    ) -> Option<()> {
+        let is_value = |arg: &ast::ExprId| match self.ast.exprs[*arg].kind {
+            ExprKind::Tuple(_) => self.as_list(*arg).is_some(),
+            ExprKind::Int | ExprKind::Float | ExprKind::Bool(_) => true,
+            _ => self.ast.stray_values.contains_key(arg),
+        };
+        let first = args.iter().find(|arg| is_value(arg))?;
+        let needed = schema.fields.iter().filter(|field| field.default.is_none());
+        let names: Vec<String> = needed.chain(schema.fields).take(1).map(|field| format!("{}=…", field.name)).collect();
+        let (place, n) = (self.ast.exprs[*first].span, (n_params, args.len()));
+        self.diagnostics.push(errors::attr_among_operands(self.ops.name(op), n, callee, place, &names.concat()));
         Some(())
     }
 

@@ -161,6 +161,14 @@ pub(super) fn positional_attrs(
         .fix_all(format!("attributes are written with their names: `{written}`"), edits)
 }
 
+/// An attribute without its name where an operand stands.
+pub(super) fn attr_among_operands(op: &str, n: (usize, usize), callee: Span, place: Span, written: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0302, format!("`{op}` takes {}, found {}", count(n.0, "argument"), n.1))
+        .at(place, "an attribute without its name")
+        .also(callee, "called here")
+        .help(format!("attributes are written behind the arguments, with their names: `{written}`"))
+}
+
 /// `units==4` among arguments.
 pub(super) fn compared_attr(key: &str, value: &str, sign: Span) -> Diagnostic {
     Diagnostic::new(codes::E0302, format!("`{key}` is an attribute, not an argument"))
