@@ -259,6 +259,14 @@ fn positions() {
     refused("Slice", 13, &[], &axes, "bounds of 1 axes, and 0 axes");
 }
 
+/// Runtimes read another number in place of 0 or 1 differently.
+#[test]
+fn flags_are_0_or_1() {
+    refused("ReduceSum", 13, &[int("keepdims", 4)], &[Data(F32, &[2])], "`keepdims` is 4, expected 0 or 1");
+    refused("TopK", 11, &[int("sorted", 5)], &[Data(F32, &[3]), Ints(&[1], &[2])], "`sorted` is 5, expected 0 or 1");
+    refused("TopK", 11, &[int("largest", -2)], &[Data(F32, &[3]), Ints(&[1], &[2])], "`largest` is -2, expected 0 or 1");
+}
+
 #[test]
 fn resizing() {
     let sizes = |sizes: &'static [i64]| [Data(F32, &[1, 1, 2]), Missing, Missing, Ints(&[3], sizes)];

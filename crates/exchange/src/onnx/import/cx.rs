@@ -169,9 +169,13 @@ impl<'a> Cx<'a> {
         Ok(self.attr(name, attribute_type::INT)?.map(|attr| attr.i.unwrap_or_default()))
     }
 
-    /// An integer attribute that is 0 or 1.
+    /// An integer attribute that is 0 or 1. Errors: another number, which runtimes read differently.
     pub(crate) fn flag(&mut self, name: &'static str, default: bool) -> Result<bool> {
-        Ok(self.int(name, default.into())? != 0)
+        match self.int(name, default.into())? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(Refusal::wrong(format!("`{name}` is {other}, expected 0 or 1"))),
+        }
     }
 
     pub(crate) fn ints(&mut self, name: &'static str) -> Result<Option<Vec<i64>>> {

@@ -89,7 +89,7 @@ fn shrink(cx: &mut Cx) -> Results {
 
 fn is_inf(cx: &mut Cx) -> Results {
     let x = cx.input(0)?;
-    let both = (cx.int("detect_negative", 1)? != 0, cx.int("detect_positive", 1)? != 0);
+    let both = (cx.flag("detect_negative", true)?, cx.flag("detect_positive", true)?);
     let zero = cx.like(x, 0.0)?;
     let infinite = cx.unary("isinf", x)?;
     let side = match both {
@@ -111,7 +111,7 @@ fn bit_shift(cx: &mut Cx) -> Results {
 
 /// With `fmod` the result has the sign of the dividend, otherwise that of the divisor.
 fn modulo(cx: &mut Cx) -> Results {
-    if cx.int("fmod", 0)? != 0 { binary(cx, "trunc_mod") } else { binary(cx, "floor_mod") }
+    if cx.flag("fmod", false)? { binary(cx, "trunc_mod") } else { binary(cx, "floor_mod") }
 }
 
 /// Bounds are attributes up to operator set 10, then operands; either may be missing.

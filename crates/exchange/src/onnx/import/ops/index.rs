@@ -126,11 +126,11 @@ fn one_hot(cx: &mut Cx) -> Results {
 fn top_k(cx: &mut Cx) -> Results {
     let x = cx.input(0)?;
     // Without it any order is right, also that of the sizes.
-    cx.ignore("sorted");
+    cx.flag("sorted", true)?;
     let attrs = vec![
         ("axis", AttrValue::int(cx.int("axis", -1)?)),
         ("ret_type", AttrValue::str("both")),
-        ("is_ascend", AttrValue::Bool(cx.int("largest", 1)? == 0)),
+        ("is_ascend", AttrValue::Bool(!cx.flag("largest", true)?)),
         ("dtype", AttrValue::DType(Some(DType::I64))),
     ];
     let known = if cx.version < 10 {
@@ -200,7 +200,7 @@ fn unique(cx: &mut Cx) -> Results {
         return Err(refuse("parts along an axis, where Relay compares single elements"));
     }
     let flat = cx.reshape(x, &[-1])?;
-    let sorted = AttrValue::Bool(cx.int("sorted", 1)? != 0);
+    let sorted = AttrValue::Bool(cx.flag("sorted", true)?);
     let attrs = [("sorted", sorted), ("return_counts", AttrValue::Bool(true))];
     let results = cx.call_many("unique", &[flat], &attrs, 5)?;
     let &[elements, first, inverse, n, counts] = &results[..] else { return Err(refuse("no five results")) };

@@ -12,7 +12,7 @@ fn batch_normalization(cx: &mut Cx) -> Results {
     let operands: Vec<Val> = (1..5).map(|index| cx.input(index)).collect::<Result<_>>()?;
     let epsilon = cx.float("epsilon", 1e-5)?;
     let momentum = cx.float("momentum", 0.9)?;
-    if cx.version < 9 && cx.int("spatial", 1)? != 1 {
+    if cx.version < 9 && !cx.flag("spatial", true)? {
         return Err(Refusal::unsupported("statistics for each element (spatial=0)"));
     }
     if cx.version >= 14 && cx.flag("training_mode", false)? {

@@ -56,7 +56,7 @@ const MAX: [&str; 3] = ["nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d"];
 const AVERAGE: [&str; 3] = ["nn.avg_pool1d", "nn.avg_pool2d", "nn.avg_pool3d"];
 
 fn max_pool(cx: &mut Cx) -> Results {
-    let by_columns = cx.int("storage_order", 0)? != 0;
+    let by_columns = cx.flag("storage_order", false)?;
     let pool = pool(cx, MAX, false)?;
     let x = cx.input(0)?;
     let largest = cx.call(pool.relay, &[x], &pool.attrs())?;

@@ -65,7 +65,7 @@ struct Shared {
 fn recurrent(cx: &mut Cx, cell: &Cell) -> Results {
     // The weights have it in their shape.
     cx.ignore("hidden_size");
-    let batch_first = cx.int("layout", 0)? != 0;
+    let batch_first = cx.flag("layout", false)?;
     let mut x = cx.input(0)?;
     if batch_first {
         x = cx.transpose(x, &[1, 0, 2])?;
@@ -124,8 +124,8 @@ fn direction(cx: &mut Cx, cell: &Cell, shared: &Shared, x: Val, hidden: i64, i: 
         peepholes: None,
         functions: functions(cx, cell, i)?,
         clip: cx.opt_float("clip")?,
-        linear_before_reset: cx.int("linear_before_reset", 0)? != 0,
-        input_forget: cx.int("input_forget", 0)? != 0,
+        linear_before_reset: cx.flag("linear_before_reset", false)?,
+        input_forget: cx.flag("input_forget", false)?,
     };
     if let Some(bias) = cx.opt(3) {
         let bias = part(cx, bias, i)?;
@@ -140,7 +140,7 @@ fn direction(cx: &mut Cx, cell: &Cell, shared: &Shared, x: Val, hidden: i64, i: 
     }
     let start = |cx: &mut Cx, index: usize| match cx.opt(index) {
         Some(initial) => {
-            let initial = if cx.int("layout", 0)? != 0 { cx.transpose(initial, &[1, 0, 2])? } else { initial };
+            let initial = if cx.flag("layout", false)? { cx.transpose(initial, &[1, 0, 2])? } else { initial };
             part(cx, initial, i)
         }
         None => {

@@ -24,7 +24,7 @@ enum Of {
 fn reduce(cx: &mut Cx, of: Of) -> Results {
     let x = cx.input(0)?;
     let keepdims = cx.flag("keepdims", true)?;
-    let noop = cx.int("noop_with_empty_axes", 0)? != 0;
+    let noop = cx.flag("noop_with_empty_axes", false)?;
     let axes = match cx.ints("axes")? {
         Some(axes) => axes,
         None => match cx.opt(1) {
@@ -93,8 +93,8 @@ fn reduced(cx: &mut Cx, of: Of, x: Val, axes: Option<&[i64]>, keepdims: bool) ->
 fn arg_reduce(cx: &mut Cx, op: &'static str) -> Results {
     let x = cx.input(0)?;
     let axis = cx.int("axis", 0)?;
-    let keepdims = AttrValue::Bool(cx.int("keepdims", 1)? != 0);
-    let last = AttrValue::Bool(cx.int("select_last_index", 0)? != 0);
+    let keepdims = AttrValue::Bool(cx.flag("keepdims", true)?);
+    let last = AttrValue::Bool(cx.flag("select_last_index", false)?);
     let found = cx.call(op, &[x], &[("axis", ints(&[axis])), ("keepdims", keepdims), ("select_last_index", last)])?;
     one(cx.cast(found, DType::I64)?)
 }
@@ -103,8 +103,8 @@ fn arg_reduce(cx: &mut Cx, op: &'static str) -> Results {
 fn running(cx: &mut Cx, op: &str) -> Results {
     let x = cx.input(0)?;
     let axis = cx.given_int(1, "an axis")?;
-    let exclusive = AttrValue::Bool(cx.int("exclusive", 0)? != 0);
-    let reverse = cx.int("reverse", 0)? != 0;
+    let exclusive = AttrValue::Bool(cx.flag("exclusive", false)?);
+    let reverse = cx.flag("reverse", false)?;
     let turned = |cx: &mut Cx, x: Val| if reverse { cx.call("reverse", &[x], &[("axis", AttrValue::int(axis))]) } else { Ok(x) };
     let x = turned(cx, x)?;
     let sums = cx.call(op, &[x], &[("axis", AttrValue::int(axis)), ("exclusive", exclusive)])?;

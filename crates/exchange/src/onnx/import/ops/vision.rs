@@ -27,7 +27,7 @@ fn grid_sample(cx: &mut Cx) -> Results {
         ("method", AttrValue::str(method)),
         ("layout", AttrValue::str(layout)),
         ("padding_mode", AttrValue::str(&padding)),
-        ("align_corners", AttrValue::Bool(cx.int("align_corners", 0)? != 0)),
+        ("align_corners", AttrValue::Bool(cx.flag("align_corners", false)?)),
     ];
     one(cx.call("image.grid_sample", &[x, grid], &attrs)?)
 }
@@ -193,7 +193,7 @@ fn max_roi_pool(cx: &mut Cx) -> Results {
 
 fn non_max_suppression(cx: &mut Cx) -> Results {
     let (mut boxes, scores) = (cx.input(0)?, cx.input(1)?);
-    if cx.int("center_point_box", 0)? != 0 {
+    if cx.flag("center_point_box", false)? {
         boxes = corners(cx, boxes)?;
     }
     let limit = match cx.opt(2) {

@@ -277,7 +277,7 @@ fn trilu(cx: &mut Cx) -> Results {
         Some(k) => cx.reshape(k, &[])?,
         None => cx.put(Tensor::scalar(0i64))?,
     };
-    let upper = AttrValue::Bool(cx.int("upper", 1)? != 0);
+    let upper = AttrValue::Bool(cx.flag("upper", true)?);
     one(cx.call("trilu", &[x, k], &[("upper", upper)])?)
 }
 

@@ -57,8 +57,8 @@ fn resize(cx: &mut Cx) -> Results {
         coordinates: cx.text("coordinate_transformation_mode", "half_pixel")?,
         nearest: cx.text("nearest_mode", "round_prefer_floor")?,
         cubic_a: cx.float("cubic_coeff_a", -0.75)?,
-        exclude_outside: cx.int("exclude_outside", 0)? != 0,
-        antialias: cx.int("antialias", 0)? != 0,
+        exclude_outside: cx.flag("exclude_outside", false)?,
+        antialias: cx.flag("antialias", false)?,
         extrapolation: cx.float("extrapolation_value", 0.0)?,
     };
     // Of sizes only.

@@ -17,7 +17,7 @@ fn window(cx: &mut Cx, terms: &[f64]) -> Results {
         return Err(Refusal::wrong(format!("a window of {size} numbers")));
     }
     let dtype = wanted(cx)?;
-    let period = (if cx.int("periodic", 1)? != 0 { size } else { size - 1 }).max(1);
+    let period = (if cx.flag("periodic", true)? { size } else { size - 1 }).max(1);
     let at = |i: usize| {
         let x = TAU * i as f64 / period as f64;
         terms
@@ -83,8 +83,8 @@ fn dft(cx: &mut Cx) -> Results {
     if axis + 1 >= rank {
         return Err(refuse("a transform along the axis of real and imaginary part"));
     }
-    let inverse = cx.int("inverse", 0)? != 0;
-    let onesided = cx.int("onesided", 0)? != 0;
+    let inverse = cx.flag("inverse", false)?;
+    let onesided = cx.flag("onesided", false)?;
     if inverse && onesided {
         return Err(refuse("an inverse transform of one side, which the standard does not define"));
     }
@@ -149,7 +149,7 @@ fn stft(cx: &mut Cx) -> Results {
         ("hop_length", AttrValue::int(step)),
         ("win_length", AttrValue::int(length)),
         ("normalized", AttrValue::Bool(false)),
-        ("onesided", AttrValue::Bool(cx.int("onesided", 1)? != 0)),
+        ("onesided", AttrValue::Bool(cx.flag("onesided", true)?)),
     ];
     let result = cx.call("stft", &[data, window], &attrs)?;
     one(cx.transpose(result, &[0, 2, 1, 3])?)
