@@ -72,6 +72,17 @@ fn calls_name_their_nodes() {
     assert!(calls == 3 && imported.text.contains("%data: Tensor[(1, 1, 28, 28), float32]"), "{}", imported.text);
 }
 
+/// The converter of `Gather` counts negative positions from the end, unless the model has done so.
+#[test]
+fn positions_are_counted_from_the_start_once() {
+    let text = "def @main(%x: Tensor[(3), float32], %i: Tensor[(2), int64]) {
+  take(%x, where(less(%i, 0i64), add(%i, 3i64), %i), axis=0, mode=\"fast\")
+}";
+    let program = check_text("taken", text, Phase::Main);
+    let (_, imported) = back(&program, "main").expect("it comes back").expect("ONNX can say it");
+    assert_eq!(imported.text.matches("where(").count(), 1, "{}", imported.text);
+}
+
 #[test]
 fn goldens_come_back() {
     let programs = ["tests/golden/ops", "tests/golden/language", "tests/golden/kernels"];

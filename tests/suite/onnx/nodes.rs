@@ -259,6 +259,28 @@ fn positions() {
     refused("Slice", 13, &[], &axes, "bounds of 1 axes, and 0 axes");
 }
 
+/// Negative positions count from the end, and others outside are none, in `Gather` too.
+#[test]
+fn gathering() {
+    let gather = |operands: &[In], line: &str| gives("Gather", 13, &[], operands, 1, line);
+    let of = |dims: &'static [i64]| [Data(F32, dims), Data(I64, &[2])];
+    for dims in [&[3], &[-1]] {
+        gather(&of(dims), "@main([1, 2, 3], [-1, 1]) == [3, 2]");
+        gather(&of(dims), "@main([1, 2, 3], [-3, 2]) == [1, 3]");
+        for outside in ["3", "-4", "11"] {
+            gather(&of(dims), &format!("@main([1, 2, 3], [0, {outside}]) error E0501"));
+        }
+    }
+    // Of an axis whose length only a run knows.
+    let open = |at: &'static [i64]| [Data(F32, &[-1]), Ints(&[1], at)];
+    gather(&open(&[-1]), "@main([1, 2, 3]) == [3]");
+    gather(&open(&[-3]), "@main([1, 2, 3]) == [1]");
+    gather(&open(&[2]), "@main([1, 2, 3]) == [3]");
+    gather(&open(&[-3]), "@main([1, 2]) error E0501");
+    gather(&open(&[2]), "@main([1, 2]) error E0501");
+    refused("Gather", 13, &[], &[Data(F32, &[3]), Ints(&[1], &[3])], "an index outside of an axis of 3");
+}
+
 /// Runtimes read another number in place of 0 or 1 differently.
 #[test]
 fn flags_are_0_or_1() {

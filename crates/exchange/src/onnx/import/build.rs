@@ -277,6 +277,27 @@ impl Builder {
         }
     }
 
+    /// The operands of a call of this operator.
+    fn operands_of(&self, val: Val, op: &str) -> Option<Vec<Val>> {
+        let ExprKind::Call { callee, args, .. } = self.kind(val) else { return None };
+        let ExprKind::Op(id) = self.module.exprs[callee].kind else { return None };
+        let args = self.module.items(args).iter().map(|arg| Val(arg.expr));
+        (self.ops.def(id).name == op).then(|| args.collect())
+    }
+
+    /// Whether these positions are others to the negative ones of which the lengths were added: `where(p < 0, p + lengths, p)`.
+    pub(crate) fn is_moved_from_end(&self, positions: Val, lengths: Val) -> bool {
+        let Some(&[negative, moved, from]) = self.operands_of(positions, "where").as_deref() else { return false };
+        let (Some(compared), Some(sum)) = (self.operands_of(negative, "less"), self.operands_of(moved, "add")) else {
+            return false;
+        };
+        let zero = |val: Val| self.known(val).is_some_and(|known| known.to_f64s() == [0.0]);
+        let lengths = |val: Val| {
+            val == lengths || self.known(val).zip(self.known(lengths)).is_some_and(|(a, b)| a.to_ints() == b.to_ints())
+        };
+        matches!(compared[..], [p, than] if p == from && zero(than)) && matches!(sum[..], [p, n] if p == from && lengths(n))
+    }
+
     /// The fields of a tuple that was just made.
     pub(crate) fn fields(&self, tuple: Val) -> Option<Vec<Val>> {
         let ExprKind::Tuple(fields) = self.module.exprs[tuple.0].kind else { return None };

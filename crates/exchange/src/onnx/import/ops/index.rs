@@ -1,15 +1,14 @@
 //! Converts gathers and scatters: `Gather…`, `Scatter…`, `OneHot`, `TopK` and related operators.
 //!
 //! In all of them, negative positions of ONNX count from the end. Relay supports this only in some operators, so possibly
-//! negative positions are made positive first. Positions out of range are errors in both, except for `Gather` (`slice.rs`),
-//! where they wrap.
+//! negative positions are made positive first. Positions out of range are errors in both.
 
 use super::building_blocks::*;
 use super::{Converter, op};
 use relayc_ir::types::Dim;
 
 /// Positions along some axes of `data` (one for all, or one for each number of the last axis), counted from the start.
-fn from_start(cx: &mut Cx, positions: Val, data: Val, axes: std::ops::Range<usize>) -> Result {
+pub(super) fn from_start(cx: &mut Cx, positions: Val, data: Val, axes: std::ops::Range<usize>) -> Result {
     let dtype = cx.dtype(positions)?;
     if dtype.code == DTypeCode::UInt {
         return Ok(positions);
@@ -28,8 +27,11 @@ fn from_start(cx: &mut Cx, positions: Val, data: Val, axes: std::ops::Range<usiz
     moved_from_end(cx, positions, lengths)
 }
 
-/// Adds the length to negative positions.
-fn moved_from_end(cx: &mut Cx, positions: Val, lengths: Val) -> Result {
+/// Adds the length to negative positions, unless the model did so itself.
+pub(super) fn moved_from_end(cx: &mut Cx, positions: Val, lengths: Val) -> Result {
+    if cx.b.is_moved_from_end(positions, lengths) {
+        return Ok(positions);
+    }
     let zero = cx.like(positions, 0.0)?;
     let negative = cx.binary("less", positions, zero)?;
     let moved = cx.binary("add", positions, lengths)?;

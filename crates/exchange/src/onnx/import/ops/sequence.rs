@@ -2,6 +2,7 @@
 //! whose first axis runs over the sequence.
 
 use super::building_blocks::*;
+use super::index::from_start;
 use super::{Converter, op};
 
 /// The tensors of a sequence.
@@ -42,7 +43,8 @@ fn at(cx: &mut Cx) -> Results {
     if let Some(all) = stacked(cx, 0)? {
         let at = cx.input(1)?;
         let at = cx.scalar_of(at)?;
-        return one(cx.call("take", &[all, at], &[("axis", int(0)), ("mode", AttrValue::str("wrap"))])?);
+        let at = from_start(cx, at, all, 0..1)?;
+        return one(cx.call("take", &[all, at], &[("axis", int(0)), ("mode", AttrValue::str("fast"))])?);
     }
     let tensors = tensors(cx, 0)?;
     let at = position(cx, 1, tensors.len())?;

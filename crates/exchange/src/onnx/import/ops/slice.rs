@@ -3,6 +3,7 @@
 use super::super::build::Val;
 use super::super::cx::{Cx, Result, Results, dims_attr, positions};
 use super::super::errors::Refusal;
+use super::index::from_start;
 use super::{Converter, op};
 use relayc_ir::AttrValue;
 use relayc_ir::types::{DType, Dim};
@@ -103,15 +104,15 @@ fn open_slice(cx: &mut Cx, x: Val, bounds: [Val; 3], axes: &[usize]) -> Result {
     cx.call("dyn.strided_slice", &[&[x], lists.as_slice()].concat(), &attrs)
 }
 
-/// Gathers positions of one axis; negative ones count from its end. Relay's operator takes run-time positions modulo the
-/// length, so positions out of range, an error in ONNX, select some element.
+/// Gathers positions of one axis; negative ones count from its end.
 fn gather(cx: &mut Cx) -> Results {
     let (x, indices) = (cx.input(0)?, cx.input(1)?);
     let axis = cx.int("axis", 0)?;
     let axis = cx.axis(axis, cx.rank(x)?)?;
     let attr = ("axis", AttrValue::int(i64::try_from(axis).unwrap_or(i64::MAX)));
     let length = cx.shape(x)?.get(axis).and_then(|dim| dim.value());
-    if let (Some(known), Some(length)) = (cx.known(indices).cloned(), length) {
+    let known = cx.known(indices).cloned();
+    if let (Some(known), Some(length)) = (&known, length) {
         let negative = known.any(|_| false, |at| at < 0);
         let at = |at: i128| if at < 0 { at.saturating_add(length.into()) } else { at };
         if known.to_ints().into_iter().any(|index| !(0..i128::from(length)).contains(&at(index))) {
@@ -126,7 +127,13 @@ fn gather(cx: &mut Cx) -> Results {
         };
         return Ok(vec![cx.call("take", &[x, indices], &[attr])?]);
     }
-    Ok(vec![cx.call("take", &[x, indices], &[attr, ("mode", AttrValue::str("wrap"))])?])
+    // The first and the last position are those of any axis, counted modulo its length.
+    let ends = known.is_some_and(|known| known.to_ints().into_iter().all(|at| (-1..=0).contains(&at)));
+    let (indices, mode) = match ends {
+        true => (indices, "wrap"),
+        false => (from_start(cx, indices, x, axis..axis.saturating_add(1))?, "fast"),
+    };
+    Ok(vec![cx.call("take", &[x, indices], &[attr, ("mode", AttrValue::str(mode))])?])
 }
 
 pub(crate) const FAMILY: &[Converter] =
