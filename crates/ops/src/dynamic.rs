@@ -392,7 +392,7 @@ fn list_onnx(cx: &mut OnnxCx, arg: usize) -> Result<ValueId, String> {
 }
 
 /// A node of the data and the list.
-fn listed_onnx(cx: &mut OnnxCx, kind: &'static str) -> OnnxResult {
+pub(crate) fn listed_onnx(cx: &mut OnnxCx, kind: &'static str) -> OnnxResult {
     let (data, list) = (cx.tensor(0), list_onnx(cx, 1)?);
     Ok(cx.node(kind, &[data, list]).one().into())
 }

@@ -1,9 +1,10 @@
-//! Operators that TVM's compiler for its virtual machine writes: memory, compiled functions, shapes. All except a mark are
-//! internal to its passes and have no evaluation.
+//! Operators that TVM's compiler for its virtual machine writes: memory, compiled functions, shapes. All are internal to its passes;
+//! only a mark, and the reshape by which the importer of ONNX holds a tensor to the shape that a model declares, have an evaluation.
 
 use super::annotation::{any_type_rel, operand};
 use super::attrs::{Constant, Dims, DimsOrNone, EnvFunc, ObjectMap, ObjectOf, VirtualDevice};
 use super::create::{SHAPE_OF, shape_of_onnx};
+use super::dynamic::{DYN_RESHAPE, listed_onnx};
 use super::rel::require_tensor_dtype;
 use crate::prelude::*;
 use relayc_ir::types::{Ty, TyData};
@@ -198,11 +199,13 @@ fn function(cx: &mut RelCx, rule: &'static str) -> RelResult<(Ty, Ty)> {
 
 pub(crate) const RESHAPE_TENSOR: OpDef = OpDef {
     name: "vm.reshape_tensor",
-    doc: "`data` with the shape `newshape`, whose dimensions the operand `shape` holds (`src/relay/op/vm/vm.cc`).",
+    doc: "`data` with the shape `newshape`, whose dimensions the operand `shape` holds, with the codes of `reshape`; others trap \
+          (`src/relay/op/vm/vm.cc`).",
     args: &[Arg::tensor("data"), Arg::tensor("shape")],
     attrs: Some(ReshapeTensorAttrs::SCHEMA),
     rules: &["C1: newshape holds no negative number"],
     rel: reshape_tensor_rel,
+    eval: reshape_tensor_eval,
     internal: true,
     ..OpDef::BASE
 };
@@ -217,6 +220,12 @@ fn reshape_tensor_rel(cx: &mut RelCx) -> RelResult {
         })?;
     }
     cx.set_out(shape, data.dtype)
+}
+
+/// What `shape` says; who evaluates requires it to be `newshape`, the type of the result.
+fn reshape_tensor_eval(cx: &EvalCx) -> EvalResult {
+    let attrs = [AttrValue::List([].into()), AttrValue::Bool(false)];
+    (DYN_RESHAPE.eval)(&EvalCx { attrs: &attrs, ..*cx })
 }
 
 pub(crate) const CALL_LOWERED: OpDef = OpDef {
@@ -269,8 +278,11 @@ fn meta_ref_rel(cx: &mut RelCx) -> RelResult {
 }
 
 /// Memory is the runtime's own, and so is when it is given back.
-pub(crate) const ONNX: &[(&str, Onnx)] =
-    &[(KILL.name, Onnx::Nodes(|_| Ok(Results(vec![])))), (VM_SHAPE_OF.name, Onnx::Nodes(shape_of_onnx))];
+pub(crate) const ONNX: &[(&str, Onnx)] = &[
+    (KILL.name, Onnx::Nodes(|_| Ok(Results(vec![])))),
+    (RESHAPE_TENSOR.name, Onnx::Nodes(|cx| listed_onnx(cx, "Reshape"))),
+    (VM_SHAPE_OF.name, Onnx::Nodes(shape_of_onnx)),
+];
 
 pub(crate) const FAMILY: &[OpDef] =
     &[ALLOC_STORAGE, ALLOC_TENSOR, KILL, VM_SHAPE_OF, INVOKE_TVM_OP, RESHAPE_TENSOR, CALL_LOWERED, DEBUG, META_REF];

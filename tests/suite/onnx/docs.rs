@@ -25,7 +25,8 @@ model is read back and run beside the program on random inputs; if they differ, 
 
 ## How a model is imported
 
-- Shapes are inferred and the arithmetic of shapes is computed. A shape that is static in the model is static in the program.
+- Shapes are inferred and the arithmetic of shapes is computed. A shape that is static in the model is static in the program. Where an
+  operand that only a run knows says another one, the run fails with E0308 at the node.
 - A dynamic dimension of an input becomes a [named size](../reference/language.md): the model's own name, or the input's with the
   number of the axis. Results have sizes computed from these, so a program of any batch, length or image has no `dyn.*` call where
   the sizes decide. Two names that a node requires to be one size become one; `-v` says which.

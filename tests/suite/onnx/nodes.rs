@@ -109,9 +109,24 @@ pub(super) fn imported(bytes: Vec<u8>) -> Outcome {
     onnx_bytes(bytes, &Request { model: "m.onnx".into(), ..Request::default() })
 }
 
+/// A model with a shape of the first result.
+fn declaring(bytes: &[u8], dtype: i32, dims: &[i64]) -> Vec<u8> {
+    let mut model = ModelProto::decode(bytes).expect("a model");
+    let dim = dims.iter().map(|&dim| DimensionProto { dim_value: Some(dim), dim_param: None }).collect();
+    let tensor_type = Some(TensorTypeProto { elem_type: Some(dtype), shape: Some(TensorShapeProto { dim }) });
+    if let Some(output) = model.graph.iter_mut().flat_map(|graph| &mut graph.output).next() {
+        output.r#type = Some(TypeProto { tensor_type, ..TypeProto::default() });
+    }
+    model.encode_to_vec()
+}
+
 /// Requires `@main` of the imported node to give what the line says.
 pub(super) fn gives(kind: &str, opset: i64, attributes: &[AttributeProto], operands: &[In], n_results: usize, line: &str) {
-    let outcome = imported(model(kind, opset, attributes, operands, n_results));
+    gives_of(kind, model(kind, opset, attributes, operands, n_results), line);
+}
+
+fn gives_of(kind: &str, model: Vec<u8>, line: &str) {
+    let outcome = imported(model);
     let Some(imported) = outcome.imported else { panic!("{kind}: {:#?}", outcome.diagnostics) };
     let program = check_text(kind, &imported.text, Phase::Main);
     assert!(!program.has_errors(), "{kind}: {:?}\n{}", program.diagnostics, imported.text);
@@ -279,6 +294,41 @@ fn gathering() {
     gather(&open(&[-3]), "@main([1, 2]) error E0501");
     gather(&open(&[2]), "@main([1, 2]) error E0501");
     refused("Gather", 13, &[], &[Data(F32, &[3]), Ints(&[1], &[3])], "an index outside of an axis of 3");
+}
+
+/// Where an operand says a shape that the model declares otherwise, a run fails.
+#[test]
+fn declared_shapes_hold() {
+    let declared = |kind: &str, operands: &[In], dims: &[i64], line: &str| {
+        gives_of(kind, declaring(&model(kind, 14, &[], operands, 1), F32, dims), line);
+    };
+    let reshape = || [Data(F32, &[2, 3]), Data(I64, &[2])];
+    declared("Reshape", &reshape(), &[1, 6], "@main([1, 2, 3, 4, 5, 6], [1, 6]) == [[1, 2, 3, 4, 5, 6]]");
+    declared("Reshape", &reshape(), &[1, 6], "@main([1, 2, 3, 4, 5, 6], [-1, 6]) == [[1, 2, 3, 4, 5, 6]]");
+    declared("Reshape", &reshape(), &[2, 3], "@main([1, 2, 3, 4, 5, 6], [0, -1]) == [[1, 2, 3], [4, 5, 6]]");
+    declared("Reshape", &reshape(), &[1, 6], "@main([1, 2, 3, 4, 5, 6], [3, 2]) error E0308");
+    let one = || [Data(F32, &[2, 3]), Data(I64, &[1])];
+    declared("Unsqueeze", &one(), &[1, 2, 3], "@main([1, 2, 3, 4, 5, 6], [-3]) == [[[1, 2, 3], [4, 5, 6]]]");
+    declared("Unsqueeze", &one(), &[1, 2, 3], "@main([1, 2, 3, 4, 5, 6], [2]) error E0308");
+    let two = || [Data(F32, &[2]), Data(I64, &[2])];
+    for (dims, axes, result) in [([1, 2, 1], "[2, 0]", "[[[1], [2]]]"), ([2, 1, 1], "[-1, 1]", "[[[1]], [[2]]]")] {
+        declared("Unsqueeze", &two(), &dims, &format!("@main([1, 2], {axes}) == {result}"));
+        gives("Unsqueeze", 14, &[], &two(), 1, &format!("@main([1, 2], {axes}) == {result}"));
+    }
+    declared("Unsqueeze", &two(), &[1, 1, 2], "@main([1, 2], [0, 2]) error E0308");
+    gives("Unsqueeze", 14, &[], &two(), 1, "@main([1, 2], [0, 0]) error E0501");
+    gives("Unsqueeze", 14, &[], &two(), 1, "@main([1, 2], [0, 3]) error E0501");
+    let shape = || [Data(I64, &[1])];
+    declared("ConstantOfShape", &shape(), &[2], "@main([2]) == [0, 0]");
+    for other in ["[5]", "[0]"] {
+        declared("ConstantOfShape", &shape(), &[2], &format!("@main({other}) error E0308"));
+    }
+    let row = || [Data(F32, &[2]), Data(I64, &[1])];
+    gives("Expand", 13, &[], &row(), 1, "@main([1, 2], [1]) == [1, 2]");
+    gives("Expand", 13, &[], &row(), 1, "@main([1, 2], [2]) == [1, 2]");
+    for (other, code) in [("[3]", "E0304"), ("[0]", "E0304"), ("[-1]", "E0404")] {
+        gives("Expand", 13, &[], &row(), 1, &format!("@main([1, 2], {other}) error {code}"));
+    }
 }
 
 /// Runtimes read another number in place of 0 or 1 differently.

@@ -50,12 +50,12 @@ impl Cx<'_> {
         dtype: DType,
     ) -> super::super::cx::Result {
         let dtype = ("dtype", AttrValue::DType(Some(dtype)));
-        let declared = || Some(self.declared.first()?.as_ref()?.iter().map(|&dim| Dim::known(dim)).collect());
-        match self.known_sizes(shape).or_else(declared) {
+        match self.known_sizes(shape) {
             Some(dims) => self.call("full", &[value], &[("shape", dims_attr(&dims)), dtype]),
             None => {
                 let full = self.call("dyn.full", &[value, shape], &[("shape", AttrValue::ints(&[])), dtype])?;
-                self.narrowed(full, shape)
+                let full = self.narrowed(full, shape)?;
+                self.as_declared(full)
             }
         }
     }
@@ -63,7 +63,7 @@ impl Cx<'_> {
 
 impl Cx<'_> {
     /// A tensor whose shape is that of an operand, with the dimensions that are known of it in its type. The type says what a
-    /// reshape to them can: all dimensions but one.
+    /// reshape to them can: all dimensions, or all but one.
     pub(crate) fn narrowed(
         &mut self,
         val: super::super::build::Val,
@@ -71,6 +71,9 @@ impl Cx<'_> {
     ) -> super::super::cx::Result {
         let Some(elements) = self.b.elements(shape) else { return Ok(val) };
         let dims: Vec<Option<Dim>> = elements.iter().map(|element| element.size()).collect();
+        if let Some(dims) = dims.iter().copied().collect::<Option<Vec<Dim>>>() {
+            return self.reshape_to_dims(val, &dims);
+        }
         let positive = |dim: &&Dim| dim.value().is_none_or(|dim| dim > 0);
         match dims.len() > 1 && dims.iter().flatten().filter(positive).count() == dims.len().saturating_sub(1) {
             true => {

@@ -3,6 +3,7 @@
 use super::super::build::{Element, Val};
 use super::super::cx::{Cx, Result, Results};
 use super::super::errors::Refusal;
+use super::index::moved_from_end;
 use super::{Converter, op};
 use relayc_ir::AttrValue;
 use relayc_ir::types::{DType, Dim, SymbolOp, dims_of};
@@ -38,12 +39,29 @@ impl Cx<'_> {
         {
             return self.reshape_to_dims(x, &dims);
         }
-        match known
-            .or_else(|| self.declared.first().cloned().flatten().filter(|_| self.node.op_type.as_deref() == Some("Reshape")))
-        {
-            Some(dims) => self.call("reshape", &[x], &[("newshape", AttrValue::ints(&dims)), zero]),
-            None => self.call("dyn.reshape", &[x, shape], &[("newshape", AttrValue::ints(&[])), zero]),
+        if let Some(dims) = known {
+            return self.call("reshape", &[x], &[("newshape", AttrValue::ints(&dims)), zero]);
         }
+        let declared = self.declared.first().cloned().flatten();
+        match declared.filter(|_| self.node.op_type.as_deref() == Some("Reshape")) {
+            Some(dims) if !zeros => self.call("vm.reshape_tensor", &[x, shape], &[("newshape", AttrValue::ints(&dims))]),
+            declared => {
+                let reshaped = self.call("dyn.reshape", &[x, shape], &[("newshape", AttrValue::ints(&[])), zero])?;
+                declared.map_or(Ok(reshaped), |dims| self.held_to(reshaped, &dims))
+            }
+        }
+    }
+
+    /// A value whose shape only a run knows, as one of the shape that the model declares for it; a run of which it has another fails.
+    fn held_to(&mut self, val: Val, dims: &[i64]) -> Result {
+        let shape = self.shape_of(val)?;
+        self.call("vm.reshape_tensor", &[val, shape], &[("newshape", AttrValue::ints(dims))])
+    }
+
+    /// [`Cx::held_to`] the shape that the model declares for the node's result, if it does.
+    pub(crate) fn as_declared(&mut self, val: Val) -> Result {
+        let declared = self.declared.first().cloned().flatten();
+        declared.map_or(Ok(val), |dims| self.held_to(val, &dims))
     }
 }
 
@@ -153,14 +171,17 @@ fn unsqueeze(cx: &mut Cx) -> Results {
     let x = cx.input(0)?;
     let axes = axes_of(cx)?.ok_or_else(|| Refusal::wrong("`axes` are missing"))?;
     let Some(known) = cx.known_ints(axes) else {
-        if let Some(dims) = cx.declared.first().cloned().flatten() {
-            return Ok(vec![cx.reshape(x, &dims)?]);
-        }
-        if cx.dim(axes, 0)? != 1 {
-            return Err(Refusal::unsupported("several axes that only a run knows"));
-        }
-        let axis = cx.scalar_of(axes)?;
-        return Ok(vec![cx.call("dyn.expand_dims", &[x, axis], &[("num_newaxis", AttrValue::int(1))])?]);
+        let open = match cx.dim(axes, 0)? {
+            1 => {
+                let axis = cx.scalar_of(axes)?;
+                cx.call("dyn.expand_dims", &[x, axis], &[("num_newaxis", AttrValue::int(1))])?
+            }
+            n => {
+                let shape = unsqueezed(cx, x, axes, n)?;
+                cx.reshape_to(x, shape, true)?
+            }
+        };
+        return Ok(vec![cx.as_declared(open)?]);
     };
     let rank = cx.rank(x)?.saturating_add(known.len());
     let mut axes = cx.axes(&known, rank)?;
@@ -173,6 +194,33 @@ fn unsqueeze(cx: &mut Cx) -> Results {
         rest = rest.get(n..).unwrap_or_default();
     }
     Ok(vec![out])
+}
+
+/// The shape of `x` with `n` axes of dimension 1 at positions that only a run knows.
+fn unsqueezed(cx: &mut Cx, x: Val, axes: Val, n: i64) -> Result {
+    let n = usize::try_from(n).map_err(|_| Refusal::wrong("a negative number of axes"))?;
+    let old_rank = cx.rank(x)?;
+    let rank = old_rank.saturating_add(n);
+    if old_rank == 0 {
+        return Ok(cx.int_list(&vec![1; rank]));
+    }
+    let [zero, one] = [0.0, 1.0].map(|number| cx.scalar(DType::I64, number));
+    let (zero, one, length) = (zero?, one?, cx.scalar(DType::I64, rank as f64)?);
+    let axes = cx.cast(axes, DType::I64)?;
+    let axes = moved_from_end(cx, axes, length)?;
+    let depth = AttrValue::int(i64::try_from(rank).unwrap_or(i64::MAX));
+    let marks = [("depth", depth), ("axis", AttrValue::int(-1)), ("dtype", AttrValue::DType(Some(DType::I64)))];
+    let marks = cx.call("one_hot", &[axes, one, zero], &marks)?;
+    let is_new = cx.reduce("max", marks, &[0], false)?;
+    // Each other axis is the next one of `x`; one too many, as where an axis is named twice, is none.
+    let is_old = cx.binary("subtract", one, is_new)?;
+    let so_far = cx.call("cumsum", &[is_old], &[("axis", AttrValue::int(0))])?;
+    let at = cx.binary("subtract", so_far, one)?;
+    let at = cx.binary("maximum", at, zero)?;
+    let dims = cx.shape_of(x)?;
+    let dims = cx.call("take", &[dims, at], &[("axis", AttrValue::int(0)), ("mode", AttrValue::str("fast"))])?;
+    let is_new = cx.cast(is_new, DType::BOOL)?;
+    cx.select(is_new, one, dims)
 }
 
 fn shape(cx: &mut Cx) -> Results {
@@ -296,5 +344,5 @@ pub(crate) const FAMILY: &[Converter] = &[
     op("Split", &[2, 11, 13, 18], split).but("sizes that only a run knows"),
     op("Squeeze", &[1, 11, 13, 21], squeeze),
     op("Transpose", &[1, 13, 21], transpose),
-    op("Unsqueeze", &[1, 11, 13, 21], unsqueeze).but("several axes that only a run knows"),
+    op("Unsqueeze", &[1, 11, 13, 21], unsqueeze),
 ];

@@ -267,7 +267,16 @@ fn expand(cx: &mut Cx) -> Results {
     let unit = cx.like(dims, 1.0)?;
     let open = cx.binary("equal", dims, unit)?;
     let full = cx.select(open, wanted, dims)?;
-    let result = cx.call("dyn.broadcast_to", &[x, full], &[("shape", AttrValue::None)])?;
+    // Where the data has another dimension than 1, the wanted one may be another than both, which no run broadcasts to.
+    let all_open = cx.shape(x)?.iter().all(|dim| dim.value() == Some(1));
+    let tried = match all_open {
+        true => full,
+        false => {
+            let stays = cx.binary("equal", wanted, unit)?;
+            cx.select(stays, dims, wanted)?
+        }
+    };
+    let result = cx.call("dyn.broadcast_to", &[x, tried], &[("shape", AttrValue::None)])?;
     one(cx.narrowed(result, full)?)
 }
 
