@@ -325,6 +325,7 @@ pub(crate) const ONNX: &[(&str, Onnx)] = &[(EINSUM.name, Onnx::Nodes(einsum_onnx
 
 fn einsum_onnx(cx: &mut OnnxCx) -> OnnxResult {
     DTypeClass::Numbers.require(cx.out_dtype())?;
+    DTypeClass::Older.require(cx.out_dtype())?;
     let (equation, data) = (EinsumAttrs::read(cx.attrs).equation, cx.tuple(0).to_vec());
     Ok(cx.node("Einsum", &data).str("equation", &equation).one().into())
 }

@@ -51,6 +51,8 @@ pub enum DTypeClass {
     Floats,
     /// Floats without bfloat16, which ONNX supports only in later versions of these nodes.
     Ieee,
+    /// All dtypes but bfloat16, as for [`DTypeClass::Ieee`].
+    Older,
     Bools,
 }
 
@@ -63,6 +65,7 @@ impl DTypeClass {
             DTypeClass::Signed => (dtype.is_float() || dtype.code == DTypeCode::Int, "signed numbers"),
             DTypeClass::Floats => (dtype.is_float(), "floats"),
             DTypeClass::Ieee => (dtype.code == DTypeCode::Float, "float16, float32 and float64"),
+            DTypeClass::Older => (dtype != DType::BF16, "other dtypes"),
             DTypeClass::Bools => (dtype.is_bool(), "bools"),
         };
         if fits { Ok(()) } else { Err(format!("operands of `{dtype}`, where ONNX takes {words} only")) }

@@ -283,7 +283,7 @@ pub(crate) const ONNX: &[(&str, Onnx)] = &[(REVERSE_SEQUENCE.name, Onnx::Nodes(r
 /// Lengths that no sequence has are brought inside first.
 fn reverse_sequence_onnx(cx: &mut OnnxCx) -> OnnxResult {
     let (attrs, data, lengths) = (ReverseSequenceAttrs::read(cx.attrs), cx.tensor(0), cx.tensor(1));
-    DTypeClass::Any.require(cx.out_dtype())?;
+    DTypeClass::Older.require(cx.out_dtype())?;
     let axis = |axis: Option<i64>, default: i64| axis.unwrap_or(default).rem_euclid(cx.rank(data) as i64);
     let (time, batch) = (axis(attrs.seq_axis, 1), axis(attrs.batch_axis, 0));
     if !matches!((time, batch), (0, 1) | (1, 0)) {
