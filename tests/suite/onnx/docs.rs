@@ -19,7 +19,8 @@ model is read back and run beside the program on random inputs; if they differ, 
 - A text that is an expression is exported as the function `main`.
 - Layouts, also in blocks of channels, are moved axes around the operators that ONNX has channels first.
 - Operators on quantized tensors are exported by the integer arithmetic that defines them, so a model gives the same bits; their scales
-  and zero points must be constants. `qnn.quantize` and `qnn.dequantize` are `QuantizeLinear` and `DequantizeLinear`. Convolutions of bytes
+  and zero points must be constants. `qnn.quantize` and `qnn.dequantize` are `QuantizeLinear` and `DequantizeLinear`, which make other
+  integers of NaN and of numbers half between two integers. Convolutions of bytes
   are `ConvInteger`, others of integers are convolutions of a float that is sure to hold every sum, or are refused.
 - Parameters without a value are inputs, sizes are computed from the dimensions of the inputs, and weights are initializers.
 

@@ -121,7 +121,7 @@ pub(crate) const FAMILY: &[Converter] = &[
     op("Pow", &[7, 12, 13, 15], pow).but("powers of integers beyond 2^53, where the exponent is none that is known and below 64"),
     op("Reciprocal", &[6, 13], reciprocal),
     op("Round", &[11, 22], round),
-    op("Sign", &[9, 13], |cx| unary(cx, "sign")),
+    op("Sign", &[9, 13], |cx| unary(cx, "sign")).but("NaN, whose sign is 0"),
     op("Sin", &[7, 22], |cx| unary(cx, "sin")),
     op("Sinh", &[9, 22], |cx| unary(cx, "sinh")),
     op("Sqrt", &[6, 13], |cx| unary(cx, "sqrt")),

@@ -168,5 +168,5 @@ pub(crate) const FAMILY: &[Converter] = &[
     op("BitwiseXor", &[18], |cx| binary(cx, "bitwise_xor")),
     op("BitwiseNot", &[18], |cx| unary(cx, "bitwise_not")),
     op("Mod", &[10, 13], modulo),
-    op("Clip", &[6, 11, 12, 13], clip),
+    op("Clip", &[6, 11, 12, 13], clip).but("an infinity on the side that has no bound, which stays"),
 ];
