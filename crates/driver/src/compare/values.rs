@@ -15,7 +15,7 @@ use relayc_interp::{Limits, Value};
 use relayc_ir::Module;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::compare::{Tolerance, compare};
-use relayc_ir::types::Types;
+use relayc_ir::types::{DType, Types};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
 
@@ -27,6 +27,9 @@ pub(crate) type Answer = Result<Value, Box<Diagnostic>>;
 pub enum Allowed {
     /// 1e-4 of the first tensor's largest magnitude: what `--accuracy fast` promises of a whole network.
     OfScale,
+    /// As [`Allowed::OfScale`], for two ways to compute in one storage type: of 16-bit floats, which have no numbers so near, four
+    /// times the distance of 1 to the next one.
+    OfStorage,
     Each(Tolerance),
 }
 
@@ -35,10 +38,15 @@ impl Allowed {
     fn of(self, expected: &Tensor) -> Tolerance {
         match self {
             Allowed::Each(tolerance) => tolerance,
-            Allowed::OfScale if !expected.dtype().is_float() => Tolerance { rtol: 0.0, atol: 0.0 },
-            Allowed::OfScale => {
+            Allowed::OfScale | Allowed::OfStorage if !expected.dtype().is_float() => Tolerance { rtol: 0.0, atol: 0.0 },
+            Allowed::OfScale | Allowed::OfStorage => {
                 let finite = expected.to_f64s().into_iter().filter(|x| x.is_finite());
-                Tolerance { rtol: 0.0, atol: 1e-4 * finite.fold(0.0, |scale: f64, x| scale.max(x.abs())) }
+                let part = match (self, expected.dtype()) {
+                    (Allowed::OfStorage, DType::F16) => 4.0 * 2f64.powi(-10),
+                    (Allowed::OfStorage, DType::BF16) => 4.0 * 2f64.powi(-7),
+                    _ => 1e-4,
+                };
+                Tolerance { rtol: 0.0, atol: part * finite.fold(0.0, |scale: f64, x| scale.max(x.abs())) }
             }
         }
     }
