@@ -60,6 +60,18 @@ fn run(module: &mut Module, cx: &PassCx) -> Result<bool, Box<Diagnostic>> {
     if let Some(&call) = order.iter().find(|&expr| takes_func(expr)) {
         return Err(stopped("an operator takes a function", call));
     }
+    let is_generic =
+        |expr: ExprId| matches!(module.types.data(module.ty(expr)), TyData::Fn { type_params, .. } if !type_params.is_empty());
+    let body = |func: FuncId| module.funcs[func].body;
+    let given = |&expr: &ExprId| match module.exprs[expr].kind {
+        ExprKind::Fn(func) => Some(body(func)),
+        ExprKind::If { .. } | ExprKind::Match { .. } | ExprKind::Call { .. } => Some(expr),
+        _ => None,
+    };
+    let mut given = order.iter().filter_map(given).chain(module.globals.iter().map(|global| body(global.func)));
+    if let Some(value) = given.find(|&expr| is_generic(expr)) {
+        return Err(stopped("a function of any type is a result, which no continuation takes", value));
+    }
     let (names, mut type_params) = (Names::of_globals(module), fresh_type_params(module));
     let answer = type_params.fresh(module, "answer");
     let mut tys = FxHashMap::default();
