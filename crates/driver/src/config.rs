@@ -95,7 +95,10 @@ impl Project {
     /// Reads the file at a path.
     pub fn open(path: &Path, reach: &Reach) -> Project {
         let mut project = Project { path: Some(path.to_owned()), reach: reach.clone(), ..Project::default() };
-        match sys::read_file(path, LIMIT) {
+        // No pipe is waited for, and no device read.
+        let is_other = path.metadata().is_ok_and(|metadata| !metadata.is_file());
+        let read = if is_other { Err(errors::no_regular_file(&shown(path))) } else { sys::read_file(path, LIMIT) };
+        match read {
             Ok(bytes) => read::into(&mut project, &shown(path), &bytes),
             Err(diagnostic) => project.diagnostics.push(diagnostic),
         }
@@ -127,10 +130,10 @@ impl Project {
     }
 }
 
-/// The nearest file above a program.
+/// The nearest file above a program, also one that cannot be read.
 pub fn find(program: &Path, reach: &Reach) -> Option<PathBuf> {
     let program = real(program);
-    program.ancestors().skip(1).map(|folder| folder.join(NAME)).find(|path| reach.allows(path) && path.is_file())
+    program.ancestors().skip(1).map(|folder| folder.join(NAME)).find(|path| reach.allows(path) && path.symlink_metadata().is_ok())
 }
 
 /// Where a program lies, without links and relative parts in its folder; standard input lies in the current folder.

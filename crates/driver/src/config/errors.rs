@@ -7,6 +7,11 @@ use relayc_base::text::{count, join_words, nearest, shortened};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
+/// E0701: a folder, a pipe or a device.
+pub(super) fn no_regular_file(path: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0701, format!("`{path}` is no regular file"))
+}
+
 /// E0744: bytes that are no UTF-8.
 pub(super) fn no_text(at: Span) -> Diagnostic {
     Diagnostic::new(codes::E0744, "the file is not UTF-8").at(at, "no character begins here")

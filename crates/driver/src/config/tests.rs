@@ -52,6 +52,23 @@ fn the_nearest_file_holds_and_what_is_right_in_it() {
     assert_eq!([width("x.relay", inside), width("a/b/x.relay", inside)], [100, 100]);
 }
 
+/// A project whose file cannot be read has not the choices of none.
+#[test]
+fn a_file_that_cannot_be_read_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let all = |reach: &Reach| Project::of(&folder.path().join("x.relay"), reach).diagnostics;
+    let codes = || all(&Reach::Everything).iter().map(|told| told.code.id()).collect::<Vec<_>>();
+    assert!(codes().is_empty());
+    let path = folder.path().join(NAME);
+    for target in [Path::new("nowhere"), Path::new(NAME), Path::new("/dev/null")] {
+        link(target, &path);
+        assert_eq!(codes(), ["E0701"], "{}", target.display());
+        fs::remove_file(&path).expect("it is removed");
+    }
+    fs::create_dir(&path).expect("a folder");
+    assert_eq!(codes(), ["E0701"]);
+}
+
 fn link(to: &Path, at: &Path) {
     let made = Command::new("ln").arg("-s").args([to, at]).status();
     assert!(made.is_ok_and(|made| made.success()), "a link is made");
