@@ -57,7 +57,10 @@ pub struct Golden {
 
 /// Collects the tests of a path: a file, or all programs under a folder; `sessions` adds the sessions there. Other files are not
 /// tests. Hidden folders and those called `data` or `target` are skipped.
+///
+/// Errors: a path that is not there, and a folder that cannot be read. A file below a folder is a test that fails then.
 pub fn collect(path: &Path, sessions: bool) -> std::io::Result<Vec<Golden>> {
+    std::fs::metadata(path)?;
     let mut found = Vec::new();
     let mut left = vec![path.to_owned()];
     while let Some(path) = left.pop() {
@@ -72,7 +75,6 @@ pub fn collect(path: &Path, sessions: bool) -> std::io::Result<Vec<Golden>> {
                 }
             }
         } else {
-            std::fs::metadata(&path)?;
             let name = path.display().to_string();
             found.push(Golden { name: name.strip_prefix("./").unwrap_or(&name).to_owned(), path });
         }
