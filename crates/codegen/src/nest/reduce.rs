@@ -3,7 +3,7 @@
 use super::emit::{Body, Loc};
 use super::normalize::PrimitiveStage;
 use super::reduction::Accumulators;
-use super::shape::LaneDim;
+use super::shape::{LaneDim, multiplies_floats};
 use super::state::{Gen, Point, Vector};
 use crate::asm::{Cond, Isa, Mem, R};
 
@@ -51,6 +51,9 @@ impl Gen<'_> {
     /// and long sums are more accurate in parts.
     fn sets(&self, program: &PrimitiveStage, vectors: usize) -> usize {
         let room: usize = if self.isa() == Isa::Avx512 { 12 } else { 5 };
+        if multiplies_floats(self.n) {
+            return 1;
+        }
         let each = program.folds.len() * vectors;
         // A few points are not worth joining sets for.
         let points = match self.shape.lane {

@@ -23,7 +23,7 @@
 //! walk goes along the read. As many steps as there are lanes are read as whole vectors and transposed in registers.
 
 use super::normalize::{NormalizedNest, PrimitiveStage};
-use relayc_ir::kernel::{Access, Instr};
+use relayc_ir::kernel::{Access, Instr, Reduction};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum LaneDim {
@@ -287,9 +287,16 @@ fn prices(n: &NormalizedNest, lanes: usize) -> Vec<(LaneDim, f64)> {
     let clipped = |dim: usize| n.reduce.iter().any(|reduce| reduce.clip.is_some_and(|clip| clip.dim == dim));
     let kept = (0..n.dims.len()).rev().filter(|&dim| n.dims[dim] > 1 && !clipped(dim)).map(LaneDim::Kept);
     let any_clip = n.reduce.iter().any(|reduce| reduce.clip.is_some());
-    let reduced = (0..n.reduce.len()).rev().filter(|&dim| !any_clip && n.reduce[dim].extent > 1).map(LaneDim::Reduced);
+    let in_order = any_clip || multiplies_floats(n);
+    let reduced = (0..n.reduce.len()).rev().filter(|&dim| !in_order && n.reduce[dim].extent > 1).map(LaneDim::Reduced);
     let candidates = kept.chain(reduced).filter(|&lane| may_write(n, lane));
     candidates.map(|lane| (lane, price(n, lane, lanes))).collect()
+}
+
+/// Whether the nest has a product of floats. In parts, the factors of each may overflow where those of all do not.
+pub(crate) fn multiplies_floats(n: &NormalizedNest) -> bool {
+    let folds = n.stages.iter().flat_map(|stage| &stage.folds);
+    folds.zip(&n.folded).any(|((_, fold), of)| *fold == Reduction::Product && of.is_float())
 }
 
 /// The first of the cheapest.
