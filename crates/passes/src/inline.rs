@@ -3,7 +3,8 @@
 //! The pass inlines functions with `Inline=1`, and functions that the whole program mentions once, as a callee. The rewrite is
 //! sound because a `let` binds each parameter to its argument. Arguments are thus computed once, before the body, as in a call.
 //! The body is a copy with its own variables. Two kinds of functions stay: those that can reach themselves, and those with type
-//! parameters, whose body has no types of its own. The pass keeps the definition: `dead-code` removes it if nothing mentions it.
+//! parameters, whose body has no types of its own. The pass keeps the definition: `dead-code` removes it if nothing mentions it. What
+//! only calls mention, and is not the entry, keeps its own calls: its copies are what is computed.
 //!
 //! ```text
 //! def @f(%a: int32) { add(%a, %a) }  def @main(%x: int32) { @f(%x) }    →    def @main(%x: int32) { let %a = %x; add(%a, %a) }
@@ -29,24 +30,33 @@ pub(crate) const PASS: Pass = Pass {
 /// How many expressions copies may add.
 pub(crate) const MAX_COPIED: usize = 1 << 20;
 
-fn run(module: &mut Module, _: &PassCx) -> bool {
+fn run(module: &mut Module, cx: &PassCx) -> bool {
     if module.globals.len() < 2 {
         return false;
     }
     let calls = Calls::of(module);
-    let wanted: Vec<GlobalId> = calls.callees_first.iter().copied().filter(|&global| calls.wanted(module, global)).collect();
+    let wanted: FxHashSet<GlobalId> =
+        calls.callees_first.iter().copied().filter(|&global| calls.wanted(module, global)).collect();
     if wanted.is_empty() {
         return false;
     }
-    let wanted: FxHashSet<GlobalId> = wanted.into_iter().collect();
+    let entry = cx.entry.and_then(|name| module.find_global(name));
     let mut left = MAX_COPIED;
-    // Callees first, so that a body that is copied has its own calls inlined already. A call is changed in place.
     for &global in &calls.callees_first {
-        let body = module.funcs[module.globals[global].func].body;
-        for expr in module.post_order(&[body]) {
-            let Some(callee) = callee(module, expr).filter(|callee| wanted.contains(callee)) else { continue };
-            if let Some(bound) = inline(module, expr, module.globals[callee].func, &mut left) {
-                module.exprs[expr].kind = module.exprs[bound].kind;
+        // Copies take the place of what is only called. Were its own calls inlined too, a chain of n functions would grow to n²
+        // expressions.
+        if wanted.contains(&global) && calls.only_called(global) && entry != Some(global) {
+            continue;
+        }
+        let mut bodies = vec![module.funcs[module.globals[global].func].body];
+        while let Some(body) = bodies.pop() {
+            for expr in module.post_order(&[body]) {
+                let Some(callee) = callee(module, expr).filter(|callee| wanted.contains(callee)) else { continue };
+                let func = module.globals[callee].func;
+                let Some(inlined) = inline(module, expr, func, &mut left) else { continue };
+                module.exprs[expr].kind = module.exprs[inlined.bound].kind;
+                // Without parameters nothing is bound, and the call itself has become the body.
+                bodies.push(if inlined.bound == inlined.body { expr } else { inlined.body });
             }
         }
     }
@@ -110,11 +120,20 @@ impl Calls {
         Calls { callees_first: callees_first(&mentioned), recursive: recursive(&mentioned), n_calls, n_others }
     }
 
+    /// The number of its calls, and of its other mentions.
+    fn n_mentions(&self, global: GlobalId) -> (usize, usize) {
+        let count = |counts: &FxHashMap<GlobalId, usize>| counts.get(&global).copied().unwrap_or(0);
+        (count(&self.n_calls), count(&self.n_others))
+    }
+
+    fn only_called(&self, global: GlobalId) -> bool {
+        matches!(self.n_mentions(global), (1.., 0))
+    }
+
     fn wanted(&self, module: &Module, global: GlobalId) -> bool {
         let func = &module.funcs[module.globals[global].func];
         let marked = is_marked(module, global);
-        let count = |counts: &FxHashMap<GlobalId, usize>| counts.get(&global).copied().unwrap_or(0);
-        let once = count(&self.n_calls) == 1 && count(&self.n_others) == 0;
+        let once = self.n_mentions(global) == (1, 0);
         // What else is said of a function (a compiler, a primitive) is said of it as a function.
         let plain = func.attrs.iter().all(|(name, value)| &**name == "Inline" || *value == AttrValue::None);
         plain && (marked || once) && func.type_params.is_empty() && !self.recursive.contains(&global)
@@ -164,8 +183,14 @@ fn recursive(mentioned: &[Vec<GlobalId>]) -> FxHashSet<GlobalId> {
     on_cycle.map(GlobalId::from_usize).collect()
 }
 
+/// A call inlined: the parameters bound to their arguments, and the copy of the body behind them.
+struct Inlined {
+    bound: ExprId,
+    body: ExprId,
+}
+
 /// `f(a, …) == let p = a; …; body`, with a copy of the body.
-fn inline(module: &mut Module, call: ExprId, func: FuncId, left: &mut usize) -> Option<ExprId> {
+fn inline(module: &mut Module, call: ExprId, func: FuncId, left: &mut usize) -> Option<Inlined> {
     let Func { params, body, ret, .. } = module.funcs[func].clone();
     let operands = args(module, call);
     let order = module.post_order(&[body]);
@@ -174,5 +199,5 @@ fn inline(module: &mut Module, call: ExprId, func: FuncId, left: &mut usize) -> 
     let (span, ty) = (module.exprs[call].span, module.ty(call));
     let body = declared(module, copy.expr(body), ret);
     let params: Vec<VarId> = params.into_iter().map(|param| copy.var(param)).collect();
-    Some(bind(module, span, ty, params.into_iter().zip(operands), body))
+    Some(Inlined { bound: bind(module, span, ty, params.into_iter().zip(operands), body), body })
 }
