@@ -554,7 +554,7 @@ fn compared(
     // What is compared needs its weights.
     let entry = &args.program.entry;
     match prepared(settings, |settings| {
-        subgraphs::prepare_with(program, entry, Some(bound), settings, limits, CompileTrigger::Compared, externals)
+        subgraphs::prepare_with(program, entry, Some(bound), settings, limits.clone(), CompileTrigger::Compared, externals)
     }) {
         Ok(Prepared::Whole(compiled)) => {
             Ok((cross_check::summary(&cross_check::run(&compiled, bound).map_err(|error| *error)?), true))
@@ -564,7 +564,11 @@ fn compared(
             let agreement = partial.agreement();
             Ok((format!("{}, {}", cross_check::summary(&agreement), partial.summary()), agreement.groups > 0))
         }
-        Err(Uncompiled::Not(reason)) => Ok((format!("nothing is compared, as the program is not compiled: {reason}"), false)),
+        // The interpreter alone tells whether it runs.
+        Err(Uncompiled::Not(reason)) => {
+            run::outcome(program, &run::entry(&program.module, entry)?, bound.to_vec(), limits)?;
+            Ok((format!("nothing is compared, as the program is not compiled: {reason}"), false))
+        }
         Err(Uncompiled::Wrong(diagnostic)) => Err(*diagnostic),
     }
 }
