@@ -3,11 +3,14 @@
 //! The interpreter evaluates each operator. The budget of an operator is the error that its kernel may add. The effect of its
 //! operands' errors is measured by evaluating the operator again on perturbed operands. Perturbations are all up, all down, one
 //! against the other, and random signs. At a discontinuity (a comparison, a rounding) the perturbed results differ, so both
-//! pass; whether numbers are equal hangs on their errors wherever these reach each other. If no error is possible, the result must be equal bit for bit, except for NaN. Absent: programs that branch; the
-//! caller has another rule for them.
+//! pass. A function that is neither monotone nor convex has bounds for what lies between (`between.rs`). If no error is possible, the
+//! result must be equal bit for bit, except for NaN.
+//! Absent: programs that branch; the caller has another rule for them.
 //!
 //! Each perturbation is within the errors of the operands. So the largest effect of any number of perturbations is at most the
 //! worst one, and more of them measure it better: [`Effort`].
+
+mod between;
 
 use relayc_base::diag::Diagnostic;
 use relayc_driver::bind::Bound;
@@ -19,7 +22,6 @@ use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 use relayc_ir::{ExprId, ExprKind, Module, VarId};
 use relayc_ops as ops;
-use relayc_ops::declarations::{EQUAL, NOT_EQUAL};
 use rustc_hash::FxHashMap;
 
 /// A tensor, and the allowed error of each element; exact without errors.
@@ -32,6 +34,10 @@ pub struct BoundedTensor {
 impl BoundedTensor {
     pub(crate) fn exact(value: Tensor) -> BoundedTensor {
         BoundedTensor { value, error: None }
+    }
+
+    fn error_at(&self, at: usize) -> f64 {
+        self.error.as_ref().map_or(0.0, |error| error[at])
     }
 }
 
@@ -257,17 +263,8 @@ impl Evaluator<'_> {
         to_bound(interp::call_operator(self.module, ops::table(), call, &args, self.limits)?).map_err(Box::new)
     }
 
-    fn compares_for_equality(&self, call: ExprId) -> bool {
-        let def = self.module.called_op(call).map(|op| ops::table().def(op));
-        def.is_some_and(|def| [EQUAL.name, NOT_EQUAL.name].contains(&def.name))
-    }
-
     fn call(&self, call: ExprId, args: &[BoundedValue]) -> Result<BoundedValue, Box<Diagnostic>> {
-        let with = |f: &mut dyn FnMut(usize, &BoundedTensor) -> Tensor| {
-            let mut at = 0;
-            args.iter().map(|arg| arg.map(&mut at, f)).collect::<Vec<Bound>>()
-        };
-        let result = self.run(call, with(&mut |_, near| near.value.clone()))?;
+        let result = self.run(call, mapped(args, &mut |_, near| near.value.clone()))?;
         let accuracy = accuracy(self.module, ops::table(), call);
         let tensors = tensors_in(std::slice::from_ref(&result)).into_iter().cloned().collect::<Vec<_>>();
         let mut errors: Vec<Vec<f64>> = tensors.iter().map(|tensor| vec![0.0; tensor.len()]).collect();
@@ -277,7 +274,7 @@ impl Evaluator<'_> {
         if slack > 0.0 || all.iter().any(|near| near.error.is_some()) {
             let n_elements = all.iter().map(|near| near.value.len()).max().unwrap_or(0);
             for signs in Signs::all(self.effort, n_elements) {
-                match self.run(call, with(&mut |arg, near| moved(near, slack, |at| signs.of(arg, at)))) {
+                match self.run(call, mapped(args, &mut |arg, near| moved(near, slack, signs, arg))) {
                     Ok(other) => {
                         tensors_in(&[other]).iter().zip(&tensors).zip(&mut errors).for_each(|((other, tensor), errors)| {
                             widen(errors, &distances(other, tensor));
@@ -288,9 +285,8 @@ impl Evaluator<'_> {
                 }
             }
         }
-        if self.compares_for_equality(call)
-            && let &[a, b] = &all[..]
-            && let Some(reached) = reach_each_other(a, b, slack)
+        if let (Some(op), [tensor]) = (self.module.called_op(call), &tensors[..])
+            && let Some(reached) = between::distances(ops::table().def(op).name, &all, slack, tensor)
         {
             widen(&mut errors[0], &reached);
         }
@@ -298,12 +294,7 @@ impl Evaluator<'_> {
         let own: Vec<Vec<f64>> = match accuracy {
             Accuracy::Exact => vec![],
             Accuracy::Ulps(ulps) => tensors.iter().map(|tensor| scaled(tensor, 2.0 * ulps)).collect(),
-            Accuracy::Sum(terms) => {
-                // What an infinite operand makes of a sum no order changes.
-                let size = |x: f64| if x.is_finite() { x.abs() } else { 0.0 };
-                let absolute = self.run(call, with(&mut |_, near| near.value.map(size, i128::abs)))?;
-                tensors_in(&[absolute]).into_iter().map(|sum| of_sums(sum, grown(terms))).collect()
-            }
+            Accuracy::Sum(terms) => self.of_sum(call, args, terms)?,
             Accuracy::Mixed(terms) => tensors
                 .iter()
                 .map(|tensor| {
@@ -321,24 +312,19 @@ impl Evaluator<'_> {
         });
         Ok(rebuilt(&result, &mut parts))
     }
+
+    /// The errors of a sum of so many terms.
+    fn of_sum(&self, call: ExprId, args: &[BoundedValue], terms: u64) -> Result<Vec<Vec<f64>>, Box<Diagnostic>> {
+        // What an infinite operand makes of a sum no order changes.
+        let size = |x: f64| if x.is_finite() { x.abs() } else { 0.0 };
+        let sums = self.run(call, mapped(args, &mut |_, near| near.value.map(size, i128::abs)))?;
+        Ok(tensors_in(&[sums]).into_iter().map(|sum| of_magnitudes(sum, grown(terms))).collect())
+    }
 }
 
-/// 1 for each pair of elements that may be equal or not within their errors and this many units of rounding. No perturbation need
-/// make them equal. `None` for integers.
-fn reach_each_other(a: &BoundedTensor, b: &BoundedTensor, slack: f64) -> Option<Vec<f64>> {
-    if !a.value.dtype().is_float() {
-        return None;
-    }
-    let values = |near: &BoundedTensor| Tensor::from_vec(near.value.shape(), near.value.to_f64s());
-    let reaches = |near: &BoundedTensor| {
-        let unit = 2.0 * unit(near.value.dtype());
-        let error = |at: usize| near.error.as_ref().map_or(0.0, |error| error[at]);
-        let of = |(at, x): (usize, f64)| error(at) + slack * unit * x.abs();
-        Tensor::from_vec(near.value.shape(), near.value.to_f64s().into_iter().enumerate().map(of).collect())
-    };
-    let apart = values(a).zip(&values(b), |a, b| (a - b).abs(), |a, _| a)?.to_f64s();
-    let reach = reaches(a).zip(&reaches(b), |a, b| a + b, |a, _| a)?.to_f64s();
-    Some(apart.into_iter().zip(reach).map(|(apart, reach)| f64::from(reach > 0.0 && apart <= reach)).collect())
+fn mapped(args: &[BoundedValue], f: &mut dyn FnMut(usize, &BoundedTensor) -> Tensor) -> Vec<Bound> {
+    let mut at = 0;
+    args.iter().map(|arg| arg.map(&mut at, f)).collect()
 }
 
 fn rebuilt(shape: &Bound, parts: &mut dyn Iterator<Item = BoundedTensor>) -> BoundedValue {
@@ -383,23 +369,26 @@ fn scaled(tensor: &Tensor, units: f64) -> Vec<f64> {
 }
 
 /// As [`scaled`], for the sum of the magnitudes of finite terms. Where it overflows, their sum in another order may.
-fn of_sums(magnitudes: &Tensor, units: f64) -> Vec<f64> {
+fn of_magnitudes(magnitudes: &Tensor, units: f64) -> Vec<f64> {
     let errors = scaled(magnitudes, units).into_iter().zip(magnitudes.to_f64s());
     errors.map(|(error, sum)| if sum.is_infinite() { f64::INFINITY } else { error }).collect()
 }
 
-/// The operand moved by its error and by this many units of rounding.
-fn moved(near: &BoundedTensor, slack: f64, sign: impl Fn(usize) -> f64) -> Tensor {
+/// The operand of this number moved by its error and by this many units of rounding.
+fn moved(near: &BoundedTensor, slack: f64, signs: Signs, arg: usize) -> Tensor {
     let value = &near.value;
     if near.error.is_none() && (slack == 0.0 || !value.dtype().is_float()) {
         return value.clone();
     }
-    // Two units are the distance of a number to the next one, or more.
-    let unit = 2.0 * unit(value.dtype());
-    let error = |at: usize| near.error.as_ref().map_or(0.0, |error| error[at]);
-    let elements = value.to_f64s().into_iter().enumerate().map(|(at, x)| x + sign(at) * (error(at) + slack * unit * x.abs()));
+    let by = |at: usize, x: f64| near.error_at(at) + rounding(value.dtype(), slack, x);
+    let elements = value.to_f64s().into_iter().enumerate().map(|(at, x)| x + signs.of(arg, at) * by(at, x));
     let elements: Vec<f64> = elements.collect();
     Tensor::from_vec(value.shape(), elements).cast(value.dtype()).unwrap_or_else(|| value.clone())
+}
+
+/// So many units of rounding of a number. Two are the distance to the next one, or more.
+fn rounding(dtype: DType, slack: f64, x: f64) -> f64 {
+    slack * 2.0 * unit(dtype) * x.abs()
 }
 
 /// The distance of two tensors at each element; infinite if only one is NaN or infinite.
@@ -455,7 +444,7 @@ pub fn compare(got: &[&Tensor], expected: &[&BoundedTensor]) -> Result<Result<f6
             if equal {
                 continue;
             }
-            let error = near.error.as_ref().map_or(0.0, |error| error[at]);
+            let error = near.error_at(at);
             let times = match error {
                 // What is rounded to 0 may be rounded to the number beside it, but not to another zero.
                 0.0 if near.error.is_some() && expected == 0.0 && got_at.abs() == step => 1.0,
@@ -503,19 +492,8 @@ mod tests {
     }
 
     #[test]
-    fn numbers_may_be_equal_where_their_errors_reach() {
-        let near = |values: &[f32], error: f64| BoundedTensor {
-            value: Tensor::from_vec(&[values.len()], values.to_vec()),
-            error: Some(vec![error; values.len()]),
-        };
-        let (a, b) = (near(&[1.0 - 2f32.powi(-24), 1.0, 0.5], 4.0 * 2f64.powi(-24)), near(&[1.0], 0.0));
-        assert_eq!(reach_each_other(&a, &b, 0.0), Some(vec![1.0, 1.0, 0.0]));
-        assert_eq!(reach_each_other(&near(&[1.0, 0.5], 0.0), &b, 0.0), Some(vec![0.0, 0.0]));
-    }
-
-    #[test]
     fn sums_whose_magnitudes_overflow_may_be_anything() {
-        let errors = of_sums(&Tensor::from_vec(&[2], vec![f32::INFINITY, 1.0]), 4.0);
+        let errors = of_magnitudes(&Tensor::from_vec(&[2], vec![f32::INFINITY, 1.0]), 4.0);
         assert!(times(f32::INFINITY, 2.9e38, errors[0]) <= 1.0 && times(f32::NAN, 2.9e38, errors[0]) <= 1.0);
         assert!(times(f32::INFINITY, 1.0, errors[1]) > 1.0);
     }

@@ -40,7 +40,7 @@ pub const DIVIDE: OpDef = division(
     |s| s.divided(BinaryOp::Div, BinaryOp::TruncDiv),
 );
 
-pub(crate) const TRUNC_DIVIDE: OpDef = division(
+pub const TRUNC_DIVIDE: OpDef = division(
     "trunc_divide",
     "`lhs / rhs` rounded towards zero, broadcast; a zero divisor of integers traps (`src/relay/op/tensor/binary.cc`).",
     |cx| divided(cx, |x, y| (x / y).trunc(), |x, y| x / y),
@@ -75,7 +75,7 @@ fn floor_div(x: i128, y: i128) -> i128 {
     x / y - i128::from(x % y != 0 && (x < 0) != (y < 0))
 }
 
-pub(crate) const MOD: OpDef = division(
+pub const MOD: OpDef = division(
     "mod",
     "The remainder of `lhs / rhs` rounded towards zero; its sign is `lhs`'s. Broadcast; a zero divisor of integers traps \
      (`src/relay/op/tensor/binary.cc`).",
@@ -83,7 +83,7 @@ pub(crate) const MOD: OpDef = division(
     |s| s.divided(BinaryOp::Mod, BinaryOp::Mod),
 );
 
-pub(crate) const TRUNC_MOD: OpDef = OpDef { name: "trunc_mod", ..MOD };
+pub const TRUNC_MOD: OpDef = OpDef { name: "trunc_mod", ..MOD };
 
 pub const FLOOR_MOD: OpDef = division(
     "floor_mod",

@@ -5,7 +5,9 @@
 
 pub use super::activation::{LEAKY_RELU, PRELU, PReluAttrs, RELU};
 pub use super::annotation::{CHECKPOINT, COMPILER_BEGIN, COMPILER_END, STOP_FUSION};
-pub use super::arith::{ADD, DIVIDE, FLOOR_DIVIDE, FLOOR_MOD, MAXIMUM, MINIMUM, MULTIPLY, POWER, SUBTRACT};
+pub use super::arith::{
+    ADD, DIVIDE, FLOOR_DIVIDE, FLOOR_MOD, MAXIMUM, MINIMUM, MOD, MULTIPLY, POWER, SUBTRACT, TRUNC_DIVIDE, TRUNC_MOD,
+};
 pub use super::broadcast::{BROADCAST_TO, REPEAT, WHERE};
 pub use super::cast::CAST;
 pub use super::compare::{EQUAL, GREATER, GREATER_EQUAL, LESS, NOT_EQUAL};
@@ -19,9 +21,9 @@ pub use super::index::{GATHER_ND, TAKE};
 pub use super::join::{CONCATENATE, ConcatenateAttrs, SPLIT, STACK};
 pub use super::layout::Layout;
 pub use super::layout_transform::{LAYOUT_TRANSFORM, LayoutTransformAttrs};
-pub use super::logic::{LOGICAL_AND, LOGICAL_NOT, LOGICAL_OR};
+pub use super::logic::{BITWISE_AND, BITWISE_OR, BITWISE_XOR, LEFT_SHIFT, LOGICAL_AND, LOGICAL_NOT, LOGICAL_OR};
 pub use super::math::{
-    CEIL, CLIP, ClipAttrs, ERF, EXP, FAST_ERF, FAST_EXP, FAST_TANH, FLOOR, NEGATIVE, ROUND, SIGMOID, SQRT, TANH,
+    CEIL, CLIP, COS, ClipAttrs, ERF, EXP, FAST_ERF, FAST_EXP, FAST_TANH, FLOOR, NEGATIVE, ROUND, SIGMOID, SIN, SQRT, TAN, TANH,
 };
 pub use super::matmul::{BATCH_MATMUL, BatchMatmulAttrs, MATMUL, MatmulAttrs};
 pub use super::norm::{BATCH_NORM, BatchNormAttrs, DROPOUT};

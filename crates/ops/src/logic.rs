@@ -39,28 +39,28 @@ pub(crate) const LOGICAL_XOR: OpDef = OpDef::binary(
     |s| s.bools(BinaryOp::Xor),
 );
 
-pub(crate) const BITWISE_AND: OpDef = OpDef::binary(
+pub const BITWISE_AND: OpDef = OpDef::binary(
     "bitwise_and",
     "The bits that `lhs` and `rhs` share, broadcast (`src/relay/op/tensor/binary.cc`).",
     |cx| bits(cx, |x, y| x & y),
     |s| s.bits(BinaryOp::And),
 );
 
-pub(crate) const BITWISE_OR: OpDef = OpDef::binary(
+pub const BITWISE_OR: OpDef = OpDef::binary(
     "bitwise_or",
     "The bits of `lhs` and of `rhs`, broadcast (`src/relay/op/tensor/binary.cc`).",
     |cx| bits(cx, |x, y| x | y),
     |s| s.bits(BinaryOp::Or),
 );
 
-pub(crate) const BITWISE_XOR: OpDef = OpDef::binary(
+pub const BITWISE_XOR: OpDef = OpDef::binary(
     "bitwise_xor",
     "The bits in which `lhs` and `rhs` differ, broadcast (`src/relay/op/tensor/binary.cc`).",
     |cx| bits(cx, |x, y| x ^ y),
     |s| s.bits(BinaryOp::Xor),
 );
 
-pub(crate) const LEFT_SHIFT: OpDef = OpDef::binary(
+pub const LEFT_SHIFT: OpDef = OpDef::binary(
     "left_shift",
     "`lhs` with its bits moved up `rhs` places, broadcast; 0 for a negative `rhs` and for one of the width and more \
      (`src/relay/op/tensor/binary.cc`).",

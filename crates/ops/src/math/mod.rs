@@ -136,17 +136,17 @@ pub const FAST_TANH: OpDef = float(
     |s| s.float(UnaryOp::Tanh),
 );
 
-pub(crate) const SIN: OpDef =
+pub const SIN: OpDef =
     float("sin", "The sine, of radians (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::sin), |s| s.float(UnaryOp::Sin));
 
-pub(crate) const COS: OpDef = float(
+pub const COS: OpDef = float(
     "cos",
     "The cosine, of radians (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::cos),
     |s| s.float(UnaryOp::Cos),
 );
 
-pub(crate) const TAN: OpDef = float(
+pub const TAN: OpDef = float(
     "tan",
     "The tangent, of radians (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::tan),
