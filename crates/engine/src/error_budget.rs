@@ -4,7 +4,7 @@
 //! operands' errors is measured by evaluating the operator again on perturbed operands. Perturbations are all up, all down, one
 //! against the other, and random signs. At a discontinuity (a comparison, a rounding) the perturbed results differ, so both
 //! pass. A function that is neither monotone nor convex has bounds for what lies between (`between.rs`). If no error is possible, the
-//! result must be equal bit for bit, except for NaN.
+//! result must be equal bit for bit, except for NaN. An infinite error stands for any result, NaN too, and is carried on as such.
 //! Absent: programs that branch; the caller has another rule for them.
 //!
 //! Each perturbation is within the errors of the operands. So the largest effect of any number of perturbations is at most the
@@ -231,6 +231,15 @@ impl Signs {
         if up { 1.0 } else { -1.0 }
     }
 
+    /// An element that may be anything, as one of its kinds: infinite with either sign, not a number, or finite.
+    fn anything(self, arg: usize, at: usize) -> f64 {
+        match self {
+            Signs::Operands { .. } if self.of(arg, at) > 0.0 => f64::NAN,
+            Signs::Operands { .. } => 0.0,
+            _ => self.of(arg, at) * f64::INFINITY,
+        }
+    }
+
     /// Those that measure the effect of errors on operands of at most so many elements.
     fn all(effort: Effort, n_elements: usize) -> Vec<Signs> {
         let mut all = vec![Signs::Up, Signs::Down, Signs::Operands { even_up: true }, Signs::Operands { even_up: false }];
@@ -380,8 +389,10 @@ fn moved(near: &BoundedTensor, slack: f64, signs: Signs, arg: usize) -> Tensor {
     if near.error.is_none() && (slack == 0.0 || !value.dtype().is_float()) {
         return value.clone();
     }
-    let by = |at: usize, x: f64| near.error_at(at) + rounding(value.dtype(), slack, x);
-    let elements = value.to_f64s().into_iter().enumerate().map(|(at, x)| x + signs.of(arg, at) * by(at, x));
+    let elements = value.to_f64s().into_iter().enumerate().map(|(at, x)| match near.error_at(at) {
+        f64::INFINITY => signs.anything(arg, at),
+        error => x + signs.of(arg, at) * (error + rounding(value.dtype(), slack, x)),
+    });
     let elements: Vec<f64> = elements.collect();
     Tensor::from_vec(value.shape(), elements).cast(value.dtype()).unwrap_or_else(|| value.clone())
 }
