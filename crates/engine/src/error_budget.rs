@@ -327,7 +327,19 @@ impl Evaluator<'_> {
         // What an infinite operand makes of a sum no order changes.
         let size = |x: f64| if x.is_finite() { x.abs() } else { 0.0 };
         let sums = self.run(call, mapped(args, &mut |_, near| near.value.map(size, i128::abs)))?;
-        Ok(tensors_in(&[sums]).into_iter().map(|sum| of_magnitudes(sum, grown(terms))).collect())
+        let sums = tensors_in(std::slice::from_ref(&sums));
+        let mut errors: Vec<Vec<f64>> = sums.iter().map(|sum| of_magnitudes(sum, grown(terms))).collect();
+        // A small product is rounded to a multiple of the least number, or not at all where the kernel adds it at once.
+        let underflow = |sum: &Tensor| terms as f64 * step(in_sums(sum.dtype()));
+        if sums.iter().any(|sum| sum.to_f64s().iter().any(|&x| x * unit(sum.dtype()) < underflow(sum))) {
+            let counts =
+                self.run(call, mapped(args, &mut |_, near| near.value.map(|x| (x != 0.0).into(), |x| (x != 0).into())))?;
+            for (errors, count) in errors.iter_mut().zip(tensors_in(&[counts])) {
+                let underflow = underflow(count);
+                errors.iter_mut().zip(count.to_f64s()).filter(|(_, n)| *n != 0.0).for_each(|(error, _)| *error += underflow);
+            }
+        }
+        Ok(errors)
     }
 }
 
@@ -368,6 +380,11 @@ fn step(dtype: DType) -> f64 {
         DType::F64 => f64::from_bits(1),
         _ => 2f64.powi(-149),
     }
+}
+
+/// The dtype in which such numbers are added.
+fn in_sums(dtype: DType) -> DType {
+    if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype }
 }
 
 /// This many units of rounding of each element; 0 for elements that are 0.
@@ -461,7 +478,10 @@ pub fn compare(got: &[&Tensor], expected: &[&BoundedTensor]) -> Result<Result<f6
                 0.0 if near.error.is_some() && expected == 0.0 && got_at.abs() == step => 1.0,
                 0.0 => f64::INFINITY,
                 f64::INFINITY => 0.0,
-                error => (got_at - expected).abs() / (SAFETY * error + unit * expected.abs()),
+                error => {
+                    let rounding = if expected == 0.0 { step } else { unit * expected.abs() };
+                    (got_at - expected).abs() / (SAFETY * error + rounding)
+                }
             };
             let times = if times.is_nan() { f64::INFINITY } else { times };
             if times > most {
