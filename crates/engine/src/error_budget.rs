@@ -22,6 +22,7 @@ use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 use relayc_ir::{ExprId, ExprKind, Module, VarId};
 use relayc_ops as ops;
+use relayc_ops::declarations::CAST;
 use rustc_hash::FxHashMap;
 
 /// A tensor, and the allowed error of each element; exact without errors.
@@ -152,13 +153,37 @@ pub fn evaluate(
             },
             ExprKind::Call { args, .. } if module.called_op(expr).is_some() => {
                 let args: Vec<BoundedValue> = module.items(args).iter().map(|arg| of(arg.expr)).collect::<Result<_, _>>()?;
-                evaluator.call(expr, &args).map_err(NoBudget::Failed)?
+                let value = evaluator.call(expr, &args).map_err(NoBudget::Failed)?;
+                if expr != body && rounds_a_sum(module, expr) { unrounded(value) } else { value }
             }
             _ => return Err(NoBudget::ControlFlow),
         };
         done.insert(expr, value);
     }
     done.remove(&body).ok_or(NoBudget::ControlFlow)
+}
+
+/// Whether an expression rounds a sum to a 16-bit float. A kernel that goes on with the sum need not.
+fn rounds_a_sum(module: &Module, expr: ExprId) -> bool {
+    let ExprKind::Call { args, .. } = module.exprs[expr].kind else { return false };
+    let is_cast = module.called_op(expr).is_some_and(|op| ops::table().def(op).name == CAST.name);
+    let to_half = module.types.as_tensor(module.ty(expr)).is_some_and(|(_, to)| matches!(to, DType::F16 | DType::BF16));
+    is_cast
+        && to_half
+        && module.items(args).iter().all(|arg| {
+            module.called_op(arg.expr).is_some() && matches!(accuracy(module, ops::table(), arg.expr), Accuracy::Sum(_))
+        })
+}
+
+/// A value that may not have been rounded: between two numbers lies none, so it reaches the next ones.
+fn unrounded(value: BoundedValue) -> BoundedValue {
+    let BoundedValue::Tensor(BoundedTensor { value, error }) = value else { return value };
+    let rounding = scaled(&value, 2.0);
+    let error = match error {
+        Some(own) => own.iter().zip(&rounding).map(|(own, rounding)| own + rounding).collect(),
+        None => rounding,
+    };
+    BoundedValue::Tensor(BoundedTensor { value, error: Some(error) })
 }
 
 /// Whether an expression is neither a given value nor computed by an operator.
