@@ -113,8 +113,19 @@ pub(crate) fn marks_onnx(
     Ok(cx.node("Where", &[hot, on, off]).one().into())
 }
 
+/// Ends that only a run knows are read from the shape of the second operand.
 fn slice_like_onnx(cx: &mut OnnxCx) -> OnnxResult {
-    let (data, ends) = (cx.tensor(0), cx.out_shape()?);
-    let (starts, ends) = (cx.ints("starts", &vec![0; ends.len()]), cx.ints("ends", &ends));
-    Ok(cx.node("Slice", &[data, starts, ends]).one().into())
+    let (data, like) = (cx.tensor(0), cx.tensor(1));
+    if let Ok(ends) = cx.out_shape() {
+        let (starts, ends) = (cx.ints("starts", &vec![0; ends.len()]), cx.ints("ends", &ends));
+        return Ok(cx.node("Slice", &[data, starts, ends]).one().into());
+    }
+    let rank = cx.rank(data) as i64;
+    let common = rank.min(cx.rank(like) as i64);
+    let axes = SliceLikeAttrs::read(cx.attrs).axes.unwrap_or_else(|| (0..common).collect());
+    let axes: Vec<i64> = axes.into_iter().map(|axis| axis.rem_euclid(rank)).collect();
+    let shape = cx.node("Shape", &[like]).one();
+    let (starts, axes) = (cx.ints("starts", &vec![0; axes.len()]), cx.ints("axes", &axes));
+    let ends = cx.node("Gather", &[shape, axes]).int("axis", 0).one();
+    Ok(cx.node("Slice", &[data, starts, ends, axes]).one().into())
 }
