@@ -221,6 +221,8 @@ fn positions() {
     let x = || Data(F32, &[2, 2]);
     let negative = || Ints(&[2, 2], &[-1, 0, 0, -1]);
     gives("GatherElements", 13, &[int("axis", 1)], &[x(), negative()], 1, "@main([1, 2, 3, 4]) == [[2, 1], [3, 4]]");
+    let fewer = Ints(&[1, 2], &[-1, 0]);
+    gives("GatherElements", 13, &[int("axis", 1)], &[Data(F32, &[2, 3]), fewer], 1, "@main([1, 2, 3, 4, 5, 6]) == [[3, 1]]");
     gives("GatherND", 13, &[], &[x(), negative()], 1, "@main([1, 2, 3, 4]) == [3, 2]");
     let updates = Floats(&[2], &[10.0, 20.0]);
     gives(
@@ -238,6 +240,10 @@ fn positions() {
     gives("TopK", 11, &[], &[Data(F32, &[3]), Ints(&[1], &[0])], 2, "@main([3, 1, 2]) == ([], [])");
     let open = || Data(F32, &[-1, -2]);
     gives("GatherElements", 13, &[int("axis", 1)], &[open(), negative()], 1, "@main([[1, 2], [3, 4]]) == [[2, 1], [3, 4]]");
+    let few = || [open(), Data(I64, &[-3, -4])];
+    gives("GatherElements", 13, &[int("axis", 1)], &few(), 1, "@main([[1, 2], [3, 4]], [[1, 0, 1]]) == [[2, 1, 2]]");
+    gives("GatherElements", 13, &[int("axis", -2)], &few(), 1, "@main([[1, 2], [3, 4]], [[-1], [0], [1]]) == [[3], [1], [3]]");
+    refused("GatherElements", 13, &[], &[x(), Ints(&[1, 3], &[0, 0, 0])], "cannot cut 2 positions to 3");
     gives("GatherND", 13, &[], &[open(), negative()], 1, "@main([[1, 2], [3, 4]]) == [3, 2]");
     gives("NonZero", 13, &[], &[x()], 1, "@main([0, 1, 1, 0]) == [[0, 1], [1, 0]]");
     gives("Compress", 11, &[int("axis", 0)], &[x(), Data(BOOL, &[2])], 1, "@main([1, 2, 3, 4], [0, 1]) == [[3, 4]]");

@@ -43,7 +43,20 @@ fn gather_elements(cx: &mut Cx) -> Results {
     let rank = cx.rank(data)?;
     let axis = cx.axis_attr("axis", 0, rank)?;
     let indices = from_start(cx, indices, data, axis..axis.saturating_add(1))?;
+    let data = cut_beside(cx, data, indices, axis)?;
     one(cx.call("gather", &[data, indices], &[("axis", int(axis))])?)
+}
+
+/// The data as far as the indices go on the other axes: fewer indices choose from its first positions, and Relay's operator wants as
+/// many.
+fn cut_beside(cx: &mut Cx, data: Val, indices: Val, axis: usize) -> Result {
+    let (of_data, of_indices) = (cx.shape(data)?, cx.shape(indices)?);
+    let both = of_data.iter().zip(&of_indices).enumerate();
+    let cut: Vec<usize> = both.filter(|(at, (data, indices))| *at != axis && !data.same(**indices)).map(|(at, _)| at).collect();
+    match cut.is_empty() || of_data.len() != of_indices.len() {
+        true => Ok(data),
+        false => cx.call("slice_like", &[data, indices], &[("axes", positions(&cut))]),
+    }
 }
 
 /// Moves the indices of an element from the last axis (ONNX) to the first (Relay). `depth` is their number if
