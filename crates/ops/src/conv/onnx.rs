@@ -1,6 +1,7 @@
 //! Exports convolutions to ONNX, which supports floats and bytes, channels first.
 //!
-//! Products of bytes are those of `ConvInteger`. Others of integers go through floats where these hold every sum exactly.
+//! Products of bytes are those of `ConvInteger`, also where the program makes the bytes wider and subtracts zero points first. Others of
+//! integers go through floats where these hold every sum exactly.
 
 use super::rel::letters;
 use super::{CONV1D, CONV1D_TRANSPOSE, CONV2D, CONV2D_TRANSPOSE, CONV3D, CONV3D_TRANSPOSE, Conv2dAttrs, read_transpose};
@@ -83,8 +84,20 @@ pub(crate) fn conv_onnx(cx: &mut OnnxCx, spatial: &str, zero_points: ZeroPoints)
     if shape[1].checked_mul(attrs.groups) != Some(channels) {
         shape = [&[shape[0] * shape[1], 1], &shape[2..]].concat();
     }
+    let of_ints =
+        zero_points.is_none() && [0, 1].map(|arg| cx.dtype(cx.tensor(arg))) == [DType::I32; 2] && cx.out_dtype() == DType::I32;
+    if of_ints
+        && let Some(data) = centred(cx, 0)
+        && let Some(weight) = centred(cx, 1)
+    {
+        let values = [data.bytes, weight.bytes];
+        let inputs = operands(cx, &attrs, spatial, ('O', &shape), values, &None, Arithmetic::Bytes)?;
+        let inputs = inputs.into_iter().map(Some).chain([data.zero_point, weight.zero_point]).collect();
+        return convolved(cx, &attrs, spatial, ("ConvInteger", inputs), &shape, Arithmetic::Bytes);
+    }
     let arithmetic = Arithmetic::of(cx, &zero_points, &shape[1..], true)?;
-    let mut inputs = operands(cx, &attrs, spatial, ('O', &shape), &zero_points, arithmetic)?;
+    let values = [cx.tensor(0), cx.tensor(1)];
+    let mut inputs = operands(cx, &attrs, spatial, ('O', &shape), values, &zero_points, arithmetic)?;
     let kind = if arithmetic == Arithmetic::Bytes { "ConvInteger" } else { "Conv" };
     if arithmetic == Arithmetic::Bytes {
         for (arg, zero_point) in zero_points.iter().flatten().enumerate() {
@@ -92,10 +105,73 @@ pub(crate) fn conv_onnx(cx: &mut OnnxCx, spatial: &str, zero_points: ZeroPoints)
             inputs.push(cx.constant("zero_point", own.ok_or("several zero points")?));
         }
     }
-    let node = cx.node(kind, &inputs).ints("kernel_shape", &shape[2..]).ints("strides", &attrs.strides);
+    let inputs = inputs.into_iter().map(Some).collect();
+    convolved(cx, &attrs, spatial, (kind, inputs), &shape, arithmetic)
+}
+
+/// The node of a convolution with a weight of this shape, and its result.
+fn convolved(
+    cx: &mut OnnxCx,
+    attrs: &Conv2dAttrs,
+    spatial: &str,
+    (kind, inputs): (&'static str, Vec<Option<ValueId>>),
+    shape: &[i64],
+    arithmetic: Arithmetic,
+) -> OnnxResult {
+    let node = cx.node_of(kind, inputs).ints("kernel_shape", &shape[2..]).ints("strides", &attrs.strides);
     let node = node.ints("pads", &pads(&attrs.padding, spatial.len())).ints("dilations", &attrs.dilation);
     let out = node.int("group", attrs.groups).one();
-    result(cx, &attrs, spatial, out, arithmetic)
+    result(cx, attrs, spatial, out, arithmetic)
+}
+
+/// An operand of int32 as the bytes it is made of, and their zero point, a scalar of their dtype.
+struct Centred {
+    bytes: ValueId,
+    zero_point: Option<ValueId>,
+}
+
+/// An operand of int32 whose elements are bytes without their zero point: a constant, or what is computed of bytes.
+fn centred(cx: &mut OnnxCx, arg: usize) -> Option<Centred> {
+    let operand = cx.tensor(arg);
+    if let Some(known) = cx.known(operand) {
+        let (shape, ints) = (known.shape().to_vec(), known.to_ints());
+        let (low, high) = (ints.iter().min()?, ints.iter().max()?);
+        let dtype = if *low >= 0 { DType::U8 } else { DType::I8 };
+        // Of differences of bytes the least is that of a zero point.
+        let point = if *low < -128 || *high > 255 || dtype == DType::I8 && *high > 127 { -128 - low } else { 0 };
+        let bytes = Tensor::from_vec(&shape, ints.iter().map(|int| (int + point) as i64).collect::<Vec<_>>());
+        let is_same = |bytes: &Tensor| bytes.to_ints().iter().zip(&ints).all(|(byte, int)| *byte == int + point);
+        let bytes = bytes.cast(dtype).filter(is_same)?;
+        let zero_point = Tensor::scalar(point as i64).cast(dtype).filter(|own| own.to_ints() == [point])?;
+        let zero_point = (point != 0).then(|| cx.constant("zero_point", zero_point));
+        return Some(Centred { bytes: cx.constant("bytes", bytes), zero_point });
+    }
+    if let Some((bytes, _)) = widened(cx, operand) {
+        return Some(Centred { bytes, zero_point: None });
+    }
+    let &[Some(wide), Some(point)] = made_by(cx, operand, "Sub")? else { return None };
+    let (bytes, dtype) = widened(cx, wide)?;
+    let zero_point = match cx.known(point) {
+        Some(known) => {
+            let own = known.cast(dtype).filter(|own| own.to_ints() == known.to_ints())?.reshape(&[])?;
+            cx.constant("zero_point", own)
+        }
+        None => widened(cx, point).filter(|&(point, own)| own == dtype && cx.rank(point) == 0)?.0,
+    };
+    (cx.rank(operand) == cx.rank(bytes)).then_some(Centred { bytes, zero_point: Some(zero_point) })
+}
+
+/// The bytes that a value of int32 is, and their dtype.
+fn widened(cx: &OnnxCx, value: ValueId) -> Option<(ValueId, DType)> {
+    let &[Some(bytes)] = made_by(cx, value, "Cast")? else { return None };
+    let (_, dtype) = cx.graph.values[bytes].ty.as_ref()?;
+    [DType::I8, DType::U8].contains(dtype).then_some((bytes, *dtype))
+}
+
+/// The inputs of the node that makes a value, if it is one of this kind. It comes shortly before what takes the value.
+fn made_by<'c>(cx: &'c OnnxCx, value: ValueId, kind: &str) -> Option<&'c [Option<ValueId>]> {
+    let node = cx.graph.nodes.iter().rev().find(|node| node.outputs.contains(&value))?;
+    (node.kind == kind).then_some(&node.inputs[..])
 }
 
 /// A transposed convolution of the first two operands.
@@ -107,7 +183,8 @@ pub(crate) fn transpose_onnx(cx: &mut OnnxCx, spatial: &str, zero_points: ZeroPo
     let shape = weight_shape(cx, &attrs, spatial, 'I')?;
     let terms = [&[shape[0] / attrs.groups.max(1)], &shape[2..]].concat();
     let arithmetic = Arithmetic::of(cx, &zero_points, &terms, false)?;
-    let inputs = operands(cx, &attrs, spatial, ('I', &shape), &zero_points, arithmetic)?;
+    let values = [cx.tensor(0), cx.tensor(1)];
+    let inputs = operands(cx, &attrs, spatial, ('I', &shape), values, &zero_points, arithmetic)?;
     let node = cx.node("ConvTranspose", &inputs).ints("kernel_shape", &shape[2..]).ints("strides", &attrs.strides);
     let node = node.ints("pads", &pads(&attrs.padding, spatial.len())).ints("dilations", &attrs.dilation);
     let out = node.int("group", attrs.groups).ints("output_padding", &output_padding[..spatial.len()]).one();
@@ -146,20 +223,21 @@ fn weight_shape(cx: &OnnxCx, attrs: &Conv2dAttrs, spatial: &str, first: char) ->
     Ok(shape)
 }
 
-/// Data and weight in the numbers of the arithmetic, channels first. The weight is one with `first` before the other of O and I, of
-/// this shape.
+/// Data and weight, which are these values, in the numbers of the arithmetic, channels first. The weight is one with `first` before
+/// the other of O and I, of this shape.
 fn operands(
     cx: &mut OnnxCx,
     attrs: &Conv2dAttrs,
     spatial: &str,
     (first, shape): (char, &[i64]),
+    values: [ValueId; 2],
     zero_points: &ZeroPoints,
     arithmetic: Arithmetic,
 ) -> Result<Vec<ValueId>, String> {
     let (grouped, weight_letters) = weight_letters(attrs, spatial, first);
     let mut operands = vec![];
     for (arg, layout, letters) in [(0, &attrs.data_layout, letters("NC", spatial)), (1, &attrs.kernel_layout, weight_letters)] {
-        let (parsed, mut value) = (parsed(layout)?, cx.tensor(arg));
+        let (parsed, mut value) = (parsed(layout)?, values[arg]);
         let dims = cx.axes(value).to_vec();
         if let Arithmetic::Floats(float, _) = arithmetic {
             value = cx.cast(value, cx.dtype(value), float)?;

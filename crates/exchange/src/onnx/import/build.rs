@@ -38,8 +38,8 @@ const TIMES: u64 = 4;
 const MORE: u64 = 32 << 20;
 
 /// Operators that move elements without reading their values.
-const MOVING: [&str; 9] =
-    ["strided_slice", "take", "concatenate", "reshape", "squeeze", "expand_dims", "stack", "copy", "reverse"];
+const MOVING: [&str; 10] =
+    ["strided_slice", "take", "concatenate", "reshape", "squeeze", "expand_dims", "transpose", "stack", "copy", "reverse"];
 
 const NO_TENSOR: &str = "an operand that is no tensor";
 
