@@ -4,7 +4,7 @@ use super::SMALL;
 use prost::Message;
 use relayc_driver::import::{Request, onnx_bytes};
 use relayc_driver::{Phase, check_text, export, model};
-use relayc_exchange::onnx::proto::{GraphProto, ModelProto, TensorProto, ValueInfoProto};
+use relayc_exchange::onnx::proto::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -115,6 +115,34 @@ fn networks_keep_their_names() {
         assert!(found.len() * 2 > before.node.len());
         assert!(lost.is_empty(), "{network}: {lost:?}\n{text}");
     }
+}
+
+/// Results that no node makes, weights and inputs, are themselves results of the model.
+#[test]
+fn results_without_a_node_keep_their_names() {
+    let typed_as = |name: &str| {
+        let dim = vec![DimensionProto { dim_value: Some(2), dim_param: None }];
+        let tensor_type = Some(TensorTypeProto { elem_type: Some(1), shape: Some(TensorShapeProto { dim }) });
+        ValueInfoProto { name: Some(name.into()), r#type: Some(TypeProto { tensor_type, ..TypeProto::default() }) }
+    };
+    let graph_of = GraphProto {
+        input: vec![typed_as("x")],
+        output: vec![typed_as("5"), typed_as("x"), typed_as("y")],
+        initializer: vec![zeros(&typed_as("5"))],
+        node: vec![NodeProto {
+            input: vec!["5".into()],
+            output: vec!["y".into()],
+            op_type: Some("Identity".into()),
+            ..NodeProto::default()
+        }],
+        ..GraphProto::default()
+    };
+    let opset_import = vec![OperatorSetIdProto { domain: None, version: Some(17) }];
+    let model = ModelProto { ir_version: Some(8), graph: Some(graph_of), opset_import, ..ModelProto::default() };
+    let (text, after) = again(model.encode_to_vec());
+    let (before, after) = (graph(model), graph(after));
+    assert_eq!((typed(&before.input), typed(&before.output)), (typed(&after.input), typed(&after.output)), "{text}");
+    assert_eq!(tensors(&before), tensors(&after), "{text}");
 }
 
 /// Names of sizes, which the model computes with.

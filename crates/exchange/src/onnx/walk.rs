@@ -246,7 +246,10 @@ impl Walk<'_> {
             }
             match val {
                 Val::Tensor(value) => {
-                    let name = self.results.get(out.len()).cloned();
+                    // An input or a weight that is itself the result of this name has the name already.
+                    let own = &self.graph.values[value].name;
+                    let own = self.export.results.get(out.len()).filter(|result| *result == own);
+                    let name = own.or_else(|| self.results.get(out.len())).cloned();
                     let name = name.unwrap_or_else(|| self.graph.free_name(&format!("out.{}", out.len())));
                     out.push((name, value));
                 }
@@ -530,12 +533,16 @@ impl Walk<'_> {
     }
 }
 
-/// Names the results. A result that is not a node's own, or that occurs twice, goes through a node that copies it.
+/// Names the results. A result that is not a node's own, or that occurs twice, goes through a node that copies it, except for an
+/// input or a weight of the result's name.
 fn named_outputs(graph: &mut Graph, outputs: Vec<(String, ValueId)>) -> Vec<ValueId> {
-    let (names, values): (Vec<String>, Vec<ValueId>) = outputs.into_iter().unzip();
-    let outputs = own_outputs(graph, &values);
-    outputs.iter().zip(names).for_each(|(&output, name)| graph.values[output].name = name);
-    outputs
+    let is_named = |graph: &Graph, (name, value): &(String, ValueId)| graph.values[*value].name == *name;
+    let (named, others): (Vec<_>, Vec<_>) = outputs.iter().cloned().partition(|output| is_named(graph, output));
+    let (names, values): (Vec<String>, Vec<ValueId>) = others.into_iter().unzip();
+    let made = own_outputs(graph, &values);
+    made.iter().zip(&names).for_each(|(&output, name)| graph.values[output].name.clone_from(name));
+    let of_name: FxHashMap<String, ValueId> = named.into_iter().chain(names.into_iter().zip(made)).collect();
+    outputs.iter().filter_map(|(name, _)| of_name.get(name).copied()).collect()
 }
 
 /// The values, those copied by a node that no node of the graph makes, or that occur twice.

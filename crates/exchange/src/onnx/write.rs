@@ -25,6 +25,7 @@ pub(crate) fn model(name: &str, finished: Finished, symbols: &Symbols) -> Result
     let Finished { mut graph, inputs, outputs } = finished;
     let mut used = FxHashSet::default();
     add_used(&graph.nodes, &mut used);
+    used.extend(&outputs);
     let node = Writer { graph: &graph, symbols }.nodes(&graph.nodes);
     let of = |ids: &[ValueId]| ids.iter().map(|&id| value_info(&graph.values[id], symbols)).collect::<Vec<_>>();
     let (input, output) = (of(&inputs), of(&outputs));
