@@ -209,6 +209,21 @@ fn loops_append_to_sequences() {
     gives(&with("y = SequenceLength(seen)", &[]), &["@main(2, [1, 5]) == 2", "@main(0, [1, 5]) == 0"]);
     let behind = appending(&["s = SequenceConstruct(x, x)"], "y = SequenceLength(seen)");
     gives(&behind, &["@main(1, [1]) == 3"]);
+    // In each branch.
+    let in_branches = |lines: [&str; 2]| {
+        let mut model = with("y = SequenceAt(seen, end)", &[]);
+        let turn = model.graph.as_mut().expect("a graph").node[1].attribute[0].g.as_mut().expect("a body");
+        let [then, other] = lines.map(|line| graph(&[], &["r = Neg(v2)", line], &[value("longer", F32, &[])]));
+        let choice =
+            NodeProto { attribute: vec![body("then_branch", then), body("else_branch", other)], ..node("all2 = If(odd)") };
+        turn.node.splice(1..2, [node("t = Mod(i, two)"), node("odd = Cast(t)"), choice]);
+        turn.node[2].attribute = vec![int("to", BOOL.into())];
+        turn.initializer.extend(tensor("two", &Ints(&[], &[2])));
+        model
+    };
+    let both = in_branches(["longer = SequenceInsert(all, r)", "longer = SequenceInsert(all, v2)"]);
+    gives(&both, &["@main(2, [1, 5]) == [-3, -7]", "@main(3, [1, 5]) == [4, 8]"]);
+    refused(&in_branches(["longer = SequenceInsert(all, r)", "longer = Identity(all)"]), "E0715", "branches of different types");
     let mut read = with("y = SequenceLength(seen)", &[]);
     let turn = read.graph.as_mut().expect("a graph").node[1].attribute[0].g.as_mut().expect("a body");
     turn.node.insert(0, node("n_before = SequenceLength(all)"));

@@ -2,7 +2,7 @@
 
 use super::super::proto::{FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto, ValueInfoProto};
 use super::build::Val;
-use super::check::{self, subgraphs};
+use super::check::{self, domain_of, subgraphs};
 use super::cx::Attributes;
 use super::errors;
 use super::frame::{Continuation, Frame, Opsets, Plan};
@@ -158,27 +158,45 @@ fn needed<'a>(nodes: &'a [NodeProto], outputs: &[&'a str]) -> (Vec<bool>, FxHash
     (needed, wanted)
 }
 
-/// Whether the body of a loop uses the carried value of this number only to append one tensor to it, a sequence.
+/// Whether the body of a loop uses the carried value of this number only to append one tensor to it, a sequence; in an `If`, in each of
+/// its branches.
 pub(crate) fn only_appends(graph: &GraphProto, index: usize) -> bool {
     let before = graph.input.get(index.saturating_add(2)).and_then(|input| input.name.as_deref());
     let after = graph.output.get(index.saturating_add(1)).and_then(|output| output.name.as_deref());
     let (Some(before), Some(after)) = (before, after) else { return false };
-    let appends = |node: &NodeProto| {
-        node.op_type.as_deref() == Some("SequenceInsert")
-            && node.domain.as_deref().unwrap_or_default().is_empty()
-            && matches!(&node.input[..], [sequence, _] if sequence == before)
-            && node.output == [after]
-    };
-    let (mut n_before, mut n_after, mut stack) = (0usize, 0usize, vec![graph]);
+    let mut n_appended = 0usize;
+    // The graphs that give the longer sequence, each with its name there.
+    let mut givers = vec![(graph, after)];
+    while let Some((giver, after)) = givers.pop() {
+        let place = |node: &NodeProto| node.output.iter().position(|output| output == after);
+        let Some((node, place)) = giver.node.iter().find_map(|node| Some((node, place(node)?))) else { return false };
+        if n_uses(giver, after) != 1 || !domain_of(&node.domain).is_empty() {
+            return false;
+        }
+        match (node.op_type.as_deref(), &node.input[..]) {
+            (Some("SequenceInsert"), [sequence, _]) if sequence == before => n_appended = n_appended.saturating_add(1),
+            (Some("If"), _) => {
+                for branch in subgraphs(node) {
+                    let Some(name) = branch.output.get(place).and_then(|output| output.name.as_deref()) else { return false };
+                    givers.push((branch, name));
+                }
+            }
+            _ => return false,
+        }
+    }
+    n_uses(graph, before) == n_appended
+}
+
+/// How often a graph and those inside use a value, also as their results.
+fn n_uses(graph: &GraphProto, value: &str) -> usize {
+    let (mut n, mut stack) = (0usize, vec![graph]);
     while let Some(graph) = stack.pop() {
         let outputs = graph.output.iter().filter_map(|output| output.name.as_deref());
-        for name in outputs.chain(graph.node.iter().flat_map(|node| &node.input).map(String::as_str)) {
-            n_before = n_before.saturating_add((name == before).into());
-            n_after = n_after.saturating_add((name == after).into());
-        }
+        let used = outputs.chain(graph.node.iter().flat_map(|node| &node.input).map(String::as_str));
+        n = n.saturating_add(used.filter(|name| *name == value).count());
         stack.extend(graph.node.iter().flat_map(subgraphs));
     }
-    n_before == 1 && n_after == 1 && graph.node.iter().any(appends)
+    n
 }
 
 /// The cost of a node or of a graph's parts, from the number of each kind.
