@@ -80,14 +80,19 @@ fn known_weight(cx: &RelCx, conv: &Conv, data_c: SDim, weight: &Shape) -> RelRes
     Ok(Kernel { channels, size })
 }
 
-fn result_dim(cx: &RelCx, conv: &Conv, at: usize, letter: char, input: SDim, kernel: SDim, more: i64) -> RelResult<SDim> {
-    let (Some(size), Some(kernel)) = (input.value(), kernel.value()) else {
-        return Ok(SDim::new(Dim::Any, DimOrigin::Rule("C11")));
-    };
+fn result_dim(cx: &mut RelCx, conv: &Conv, at: usize, letter: char, input: SDim, kernel: SDim, more: i64) -> RelResult<SDim> {
+    let unknown = SDim::new(Dim::Any, DimOrigin::Rule("C11"));
+    let Some(kernel) = kernel.value() else { return Ok(unknown) };
     let (stride, dilation, (before, after)) = (conv.attrs.strides[at], conv.attrs.dilation[at], conv.padding[at]);
-    let reach = i128::from(stride) * (i128::from(size) - 1);
     let extent = (i128::from(kernel) - 1) * i128::from(dilation) + 1;
     let padding = i128::from(before) + i128::from(after);
+    let Some(size) = input.value() else {
+        // Other results of no positions are none, which no multiple of a size and a rest says.
+        let is_multiple = input.dim.is_named() && extent - padding + i128::from(more) == i128::from(stride);
+        let scaled = is_multiple.then(|| cx.types.symbols.arith(SymbolOp::Mul, input.dim, Dim::known(stride)));
+        return Ok(scaled.map_or(unknown, |scaled| SDim::new(scaled, DimOrigin::Rule("C11"))));
+    };
+    let reach = i128::from(stride) * (i128::from(size) - 1);
     // Below 2^127: the two products are each below 2^126.
     let out = if size == 0 { 0 } else { reach + extent - padding + i128::from(more) };
     let fits = i64::try_from(out).ok().filter(|&out| out >= 0);
