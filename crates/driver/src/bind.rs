@@ -20,6 +20,7 @@ use super::written::Written;
 use leaves::Leaf;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::count;
+use relayc_exchange::onnx::import::Constant;
 use relayc_ir::sizes::SizeValues;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::size::checked_size;
@@ -67,6 +68,8 @@ pub struct Packed {
     pub(crate) doubt: Option<Diagnostic>,
     /// Parameters without a weight, except known inputs.
     pub(crate) open: Vec<String>,
+    /// Parameters with their names in the model that the program was read from.
+    pub(crate) model_names: Vec<(String, String)>,
 }
 
 impl Packed {
@@ -235,20 +238,31 @@ pub fn file_of(text: &str) -> Option<&Path> {
     }
 }
 
-/// The name and the tensor of a `NAME=SPEC` that states its own shape, since its type is not known.
-///
-/// Errors: E0707 for a malformed one; E0701, E0703 and E0804 for files.
-pub(crate) fn constant(text: &str) -> Result<(String, Tensor), Diagnostic> {
-    let wrong =
-        |words: &str| errors::bad_input(text, words).help("write `NAME=2xi64=[0, 1]`, `NAME=@x.npy` or `NAME=@x.npz:KEY`");
-    let (name, spec) = text.split_once('=').ok_or_else(|| wrong("it is not NAME=SPEC"))?;
-    let source = Source::parse(spec).map_err(|words| wrong(&words))?;
-    if matches!(source, Source::Filling(_)) {
-        return Err(wrong("it does not say a shape"));
-    }
-    let leaf = Leaf::new(name.trim().to_owned(), vec![], DType::F32);
-    let tensor = Files::default().tensor(&source, &leaf, text)?;
-    Ok((leaf.name, tensor))
+/// The name of a `NAME=SPEC`, and its tensor for an input of a type. Errors: E0707 for a malformed one, E0803 for one that is too
+/// large; E0701, E0703 and E0804 for files.
+pub(crate) fn constant(text: &str) -> Result<(String, Constant<'_>), Diagnostic> {
+    let split = text.split_once('=').map(|(name, spec)| (name.trim(), spec));
+    let (name, spec) = split.ok_or_else(|| errors::bad_input(text, "it is not NAME=SPEC"))?;
+    let tensor = move |dims: &[Dim], dtype: DType| {
+        let leaf = Leaf::new(name.to_owned(), dims.to_vec(), dtype);
+        let wrong = |words: &str| errors::bad_input(text, words).help(errors::forms(&leaf));
+        let (limit, sizes) = (sys::default_memory_limit(), dims_of(dims));
+        let bytes = sizes.as_ref().and_then(|dims| checked_size(dims, dtype).ok()).map_or(0, |(_, bytes)| bytes as u64);
+        match (Source::parse(spec), Written::parse(spec)) {
+            (Ok(source @ Source::File { .. }), _) => Files::default().tensor(&source, &leaf, text),
+            _ if bytes > limit => Err(errors::over_memory(&format!("with `{name}`"), bytes, limit)),
+            (Ok(Source::Filling(_)), _) if sizes.is_none() => Err(wrong("it does not say a shape")),
+            (Ok(source), _) => Files::default().tensor(&source, &leaf, text),
+            (Err(_), Some(written)) => written.tensor(dims, dtype).map_err(|words| wrong(&words)),
+            (Err(words), None) => Err(wrong(&words)),
+        }
+    };
+    Ok((name.to_owned(), Box::new(tensor)))
+}
+
+/// The parameter that an input of a model is.
+pub(super) fn own_name<'a>(model_names: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    model_names.iter().find(|(_, model_name)| model_name == name).map(|(own, _)| own.as_str())
 }
 
 /// `SIZE=N`: the name of a size and its number, if that is one.
@@ -273,8 +287,8 @@ pub(super) fn axis_setting<'a>(flag: &str, setting: &'a str) -> Result<(&'a str,
 /// Errors: E0706 for an unknown name; E0707 for a setting that is malformed or not about an open dimension.
 pub fn carry_out(leaves: &mut [Leaf], flag: &str, setting: &str) -> Result<(Dim, i64), Diagnostic> {
     let (name, axis, n) = axis_setting(flag, setting)?;
-    let Some(at) = leaves.iter().position(|leaf| leaf.name == name) else {
-        return Err(errors::unknown_name(name, flag, leaves.iter().map(|leaf| leaf.name.as_str())));
+    let Some(at) = leaves.iter().position(|leaf| leaf.is_called(name)) else {
+        return Err(errors::unknown_name(name, flag, leaves.iter().map(Leaf::shown)));
     };
     let leaf = &mut leaves[at];
     match leaf.dims.get(axis).copied() {
@@ -321,8 +335,17 @@ struct Binder<'t> {
 }
 
 impl<'t> Binder<'t> {
-    fn new(leaves: Vec<Leaf>, symbols: &'t Symbols, requests: &Requests) -> Binder<'t> {
+    fn new(mut leaves: Vec<Leaf>, symbols: &'t Symbols, requests: &Requests) -> Binder<'t> {
         let mut by_name = FxHashMap::default();
+        let model_names: FxHashMap<&str, &str> =
+            requests.packed.model_names.iter().map(|(own, model_name)| (own.as_str(), model_name.as_str())).collect();
+        // What one input is in the model may be the parameter of another: the model's names come first.
+        for (i, leaf) in leaves.iter_mut().enumerate() {
+            if let Some(&model_name) = model_names.get(leaf.name.as_str()) {
+                leaf.call(model_name);
+                by_name.entry(model_name.to_owned()).or_insert(i);
+            }
+        }
         for (i, leaf) in leaves.iter().enumerate() {
             by_name.entry(leaf.name.clone()).or_insert(i);
         }
@@ -344,7 +367,7 @@ impl<'t> Binder<'t> {
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
-        self.leaves.iter().map(|leaf| leaf.name.as_str())
+        self.leaves.iter().map(Leaf::shown)
     }
 
     /// Gives a parameter its tensor, which replaces one from an earlier source.
@@ -454,7 +477,7 @@ impl<'t> Binder<'t> {
         let source = source.map_err(|words| errors::bad_input(text, &words).help(errors::forms(&self.leaves[targets[0]])));
         for leaf in targets {
             if self.given[leaf].as_ref().is_some_and(|given| given.input.is_some()) {
-                self.errors.push(errors::twice(&self.leaves[leaf].name));
+                self.errors.push(errors::twice(self.leaves[leaf].shown()));
                 continue;
             }
             let tensor = source.clone().and_then(|source| {
@@ -498,7 +521,7 @@ impl<'t> Binder<'t> {
                 return self.misfit(&name, errors::input_of_tuple(text, &name, names));
             };
             if self.given[leaf].as_ref().is_some_and(|given| given.input.is_some()) {
-                self.errors.push(errors::twice(&self.leaves[leaf].name));
+                self.errors.push(errors::twice(self.leaves[leaf].shown()));
                 continue;
             }
             // A number may fill a large tensor.
@@ -540,7 +563,7 @@ impl<'t> Binder<'t> {
         if used <= self.max_memory {
             return Ok(());
         }
-        Err(errors::over_memory(&format!("with `{}`", self.leaves[leaf].name), used, self.max_memory))
+        Err(errors::over_memory(&format!("with `{}`", self.leaves[leaf].shown()), used, self.max_memory))
     }
 
     fn report(&mut self, leaf: usize, error: Diagnostic) {

@@ -4,7 +4,7 @@
 //! gives it a value, the inputs have to be named.
 
 use super::bind::errors::unknown_name;
-use super::{Program, left_open, optimise, tensors};
+use super::{Program, bind, left_open, optimise, tensors};
 use relayc_base::Idx;
 use relayc_base::diag::{Diagnostic, Severity, codes};
 use relayc_base::text::count;
@@ -43,13 +43,14 @@ pub fn check(program: &Program, entry: &str, files: &[PathBuf], inputs: &Inputs)
         Inputs::All => vec![],
         Inputs::Only(names) => {
             let of_params: FxHashSet<&str> = params.iter().map(name).collect();
-            let unknown = names.iter().filter(|wanted| !of_params.contains(bare(wanted)));
+            let own = |wanted| bind::own_name(&program.packed.model_names, bare(wanted)).unwrap_or(bare(wanted));
+            let unknown = names.iter().filter(|wanted| !of_params.contains(own(wanted)));
             let unknown = unknown.map(|wanted| unknown_name(wanted, "`--inputs-only`", params.iter().map(name)));
             let unknown: Vec<Diagnostic> = unknown.collect();
             if !unknown.is_empty() {
                 return Err(unknown);
             }
-            let wanted: FxHashSet<&str> = names.iter().map(|wanted| bare(wanted)).collect();
+            let wanted: FxHashSet<&str> = names.iter().map(|wanted| own(wanted)).collect();
             open.iter().copied().filter(|var| !wanted.contains(name(var))).collect()
         }
         Inputs::Plain if lacking.is_some() && program.packed.doubt.is_some() => {

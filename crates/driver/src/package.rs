@@ -28,6 +28,8 @@ pub(super) struct Package {
     weights: Named,
     /// The inputs of its graph.
     inputs: Option<FxHashSet<String>>,
+    /// Its inputs with their names in the model that the program was read from.
+    model_names: Vec<(String, String)>,
     /// What was said while it was read.
     pub(crate) warnings: Vec<Diagnostic>,
     /// The settings of `--set` that are left to carry out.
@@ -60,8 +62,16 @@ pub(super) fn open(path: &Path, set: &[String], sources: &mut Sources) -> Result
             (made, _) => made?,
         };
         let file = sources.add(format!("{name}:program"), model.text);
-        let inputs = Some(model.inputs.into_iter().map(|(ours, _)| ours).collect());
-        return Ok(Some(Package { file, name, weights: model.weights, inputs, warnings: model.warnings, set }));
+        let inputs = Some(model.inputs.iter().map(|(ours, _)| ours.clone()).collect());
+        let (weights, model_names, warnings) = (model.weights, model.inputs, model.warnings);
+        for setting in &mut set {
+            let axis = bind::axis_setting("--set", setting).ok();
+            let named = axis.and_then(|(name, axis, n)| Some((bind::own_name(&model_names, name)?, axis, n)));
+            if let Some((own, axis, n)) = named {
+                *setting = format!("{own}.{axis}={n}");
+            }
+        }
+        return Ok(Some(Package { file, name, weights, inputs, model_names, warnings, set }));
     }
     if !relayc_weights::tar::is_tar(&start) {
         return Ok(None);
@@ -73,7 +83,8 @@ pub(super) fn open(path: &Path, set: &[String], sources: &mut Sources) -> Result
         return Err(reports);
     }
     let inputs = model.graph.map(|graph| graph.inputs().map(|(_, name)| name.to_owned()).collect());
-    Ok(Some(Package { file, name, weights: model.weights, inputs, warnings: vec![], set: set.to_vec() }))
+    let (weights, set) = (model.weights, set.to_vec());
+    Ok(Some(Package { file, name, weights, inputs, model_names: vec![], warnings: vec![], set }))
 }
 
 /// The sizes that settings give numbers; `None` if there are none, one is no number, or one has two.
@@ -108,7 +119,7 @@ impl Package {
         if doubt.is_none() && self.inputs.is_some() && !open.is_empty() {
             doubt = Some(without_weights(&self.name, &open));
         }
-        Packed { from: self.name, weights, doubt, open }
+        Packed { from: self.name, weights, doubt, open, model_names: self.model_names }
     }
 
     /// Assigns the weights, in order of use, to the parameters that the graph does not take. Errors: why that is impossible, in

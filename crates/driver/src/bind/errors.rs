@@ -113,16 +113,16 @@ pub(crate) fn inputs_disagree(wrong: &Contradiction, first: (&Leaf, &str), secon
     let Contradiction { dim, expected, found, .. } = wrong;
     let error = match expected {
         Some(expected) if first.0.name != second.0.name => {
-            let message = format!("parameters `{}` and `{}` disagree about the size `{dim}`", first.0.name, second.0.name);
+            let message = format!("parameters `{}` and `{}` disagree about the size `{dim}`", first.0.shown(), second.0.shown());
             Diagnostic::new(codes::E0705, message)
-                .note(format!("it is {expected} with {} for `{}`", first.1, first.0.name))
-                .note(format!("it is {found} with {} for `{}`", second.1, second.0.name))
+                .note(format!("it is {expected} with {} for `{}`", first.1, first.0.shown()))
+                .note(format!("it is {found} with {} for `{}`", second.1, second.0.shown()))
         }
         Some(expected) => {
-            let message = format!("parameter `{}` contradicts itself about the size `{dim}`", second.0.name);
+            let message = format!("parameter `{}` contradicts itself about the size `{dim}`", second.0.shown());
             Diagnostic::new(codes::E0705, message).note(format!("it is {expected} and {found} with {}", second.1))
         }
-        None => Diagnostic::new(codes::E0705, format!("the size `{dim}` of `{}` cannot be {found}", second.0.name)),
+        None => Diagnostic::new(codes::E0705, format!("the size `{dim}` of `{}` cannot be {found}", second.0.shown())),
     };
     error.help(format!("give inputs of one size for `{dim}`"))
 }
@@ -176,7 +176,7 @@ pub(crate) fn forms(leaf: &Leaf) -> String {
 
 /// E0506 for a dtype that no tensor can hold, else E0803.
 pub(crate) fn too_large(leaf: &Leaf) -> Diagnostic {
-    let Leaf { name, dtype, .. } = leaf;
+    let (name, dtype) = (leaf.shown(), &leaf.dtype);
     if !DType::RUNTIME.contains(dtype) {
         return Diagnostic::new(codes::E0506, format!("no tensor can hold `{dtype}`, the dtype of `{name}`"));
     }
@@ -193,7 +193,7 @@ pub(crate) fn over_memory(what: &str, bytes: u64, limit: u64) -> Diagnostic {
 /// E0704: a filling needs the sizes, and the type has a dynamic dimension.
 pub(crate) fn open_dimension(leaf: &Leaf) -> Diagnostic {
     let settings: Vec<String> = leaf.open_axes().map(|axis| format!("--set {}=1", leaf.settable(axis))).collect();
-    Diagnostic::new(codes::E0704, format!("the size of `{}` is missing: it is {}", leaf.name, leaf.type_text()))
+    Diagnostic::new(codes::E0704, format!("the size of `{}` is missing: it is {}", leaf.shown(), leaf.type_text()))
         .help(settings.join(" "))
 }
 
@@ -208,7 +208,7 @@ pub(crate) fn missing(leaves: &[&Leaf], unused: &[(String, String)]) -> Vec<Diag
         let mut errors = leaves.iter().map(|leaf| missing_one(leaf, unused));
         return errors.next().map(besides).into_iter().chain(errors).collect();
     }
-    let names = listed(leaves.iter().map(|leaf| leaf.name.as_str()));
+    let names = listed(leaves.iter().map(|leaf| leaf.shown()));
     let mut error = Diagnostic::new(codes::E0704, format!("{} have no value: {names}", count(leaves.len(), "parameter")));
     for leaf in leaves.iter().take(LISTED) {
         if let Some(help) = misspelt(leaf, unused) {
@@ -233,7 +233,7 @@ fn no_parameters(unused: &[(String, String)]) -> Option<String> {
 }
 
 fn missing_one(leaf: &Leaf, unused: &[(String, String)]) -> Diagnostic {
-    let Leaf { name, .. } = leaf;
+    let name = leaf.shown();
     let mut error = Diagnostic::new(codes::E0704, format!("parameter `{name}` has no value: it is {}", leaf.type_text()));
     if let Some(help) = misspelt(leaf, unused) {
         error = error.help(help);
@@ -257,7 +257,7 @@ fn is_picture(leaf: &Leaf) -> bool {
 fn misspelt(leaf: &Leaf, unused: &[(String, String)]) -> Option<String> {
     let near = nearest(&leaf.name, unused.iter().map(|(name, _)| name.as_str()))?;
     let (name, file) = unused.iter().find(|(name, _)| name == near)?;
-    Some(format!("`{file}` has `{name}`, which no parameter is named; is it `{}`?", leaf.name))
+    Some(format!("`{file}` has `{name}`, which no parameter is named; is it `{}`?", leaf.shown()))
 }
 
 /// So many lines has a table of them.
@@ -269,7 +269,7 @@ pub(crate) fn wrong_weights(from: &str, misfits: &[(&Leaf, &Tensor)], n: usize) 
     let of = |tensor: &Tensor| {
         type_text(&tensor.shape().iter().map(|&dim| Dim::known(dim as i64)).collect::<Vec<Dim>>(), tensor.dtype())
     };
-    let rows = misfits.iter().take(ROWS).map(|(leaf, tensor)| [leaf.name.clone(), leaf.type_text(), of(tensor)]);
+    let rows = misfits.iter().take(ROWS).map(|(leaf, tensor)| [leaf.shown().to_owned(), leaf.type_text(), of(tensor)]);
     let head = ["parameter", "in the program", "in the file"].map(str::to_owned);
     let rows: Vec<[String; 3]> = std::iter::once(head).chain(rows).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -287,7 +287,7 @@ pub(crate) fn wrong_weights(from: &str, misfits: &[(&Leaf, &Tensor)], n: usize) 
 /// E0705: both types, the tensor's origin, and what would make it fit.
 pub(crate) fn wrong_type(leaf: &Leaf, dtype: DType, shape: &[usize], from: &str) -> Diagnostic {
     let shape: Vec<Dim> = shape.iter().map(|&dim| Dim::known(dim as i64)).collect();
-    let (name, expected, got) = (&leaf.name, leaf.type_text(), type_text(&shape, dtype));
+    let (name, expected, got) = (leaf.shown(), leaf.type_text(), type_text(&shape, dtype));
     let mut error = Diagnostic::new(codes::E0705, format!("parameter `{name}` is {expected}, {from} gives {got}"));
     if dtype != leaf.dtype {
         error = error.note(format!("the dtype is {dtype}, not {}", leaf.dtype));

@@ -9,6 +9,8 @@ use relayc_ir::types::{DType, Dim, MAX_LEAVES, Ty, TyData, Types};
 #[derive(Clone, PartialEq, Debug)]
 pub struct Leaf {
     pub name: String,
+    /// The name in the model that the program was read from, if it is another.
+    model_name: Option<String>,
     pub dims: Vec<Dim>,
     /// The dimensions as the type has them, for messages.
     texts: Vec<String>,
@@ -25,7 +27,22 @@ impl Leaf {
     /// A leaf without sizes.
     pub(crate) fn new(name: String, dims: Vec<Dim>, dtype: DType) -> Leaf {
         let texts = dims.iter().map(Dim::to_string).collect();
-        Leaf { name, dims, texts, dtype }
+        Leaf { name, model_name: None, dims, texts, dtype }
+    }
+
+    /// Names the leaf as the model does that the program was read from.
+    pub(crate) fn call(&mut self, model_name: &str) {
+        self.model_name = Some(model_name.to_owned()).filter(|model_name| *model_name != self.name);
+    }
+
+    /// The name for messages.
+    pub(crate) fn shown(&self) -> &str {
+        self.model_name.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Whether the name is that of the program or of the model.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.model_name.as_deref() == Some(name)
     }
 
     /// Whether the tensor has its type; a dynamic dimension takes any number.
@@ -55,7 +72,7 @@ impl Leaf {
     /// A dimension as `--set` names it: by its size, if it is one with a name.
     pub fn settable(&self, axis: usize) -> String {
         let name = self.dims.get(axis).map_or(String::new(), Dim::to_string);
-        if is_size_name(&name) { name } else { format!("{}.{axis}", self.name) }
+        if is_size_name(&name) { name } else { format!("{}.{axis}", self.shown()) }
     }
 
     /// Each dimension as text.
@@ -87,7 +104,7 @@ pub fn leaves(name: &str, ty: Ty, types: &Types) -> Result<Vec<Leaf>, NoLeaves> 
         match types.data(ty) {
             TyData::Tensor { shape, dtype } => {
                 let texts = shape.iter().map(|&dim| types.symbols.text_of(dim)).collect();
-                out.push(Leaf { name, dims: shape.to_vec(), texts, dtype: *dtype });
+                out.push(Leaf { name, model_name: None, dims: shape.to_vec(), texts, dtype: *dtype });
             }
             TyData::Tuple(fields) if fields.len() <= MAX_LEAVES => {
                 stack.extend(fields.iter().enumerate().rev().map(|(i, &field)| (format!("{name}.{i}"), field)));

@@ -112,7 +112,7 @@ impl Files {
             (Ok(Content::Named(file)), key) => entry_of(file, key, leaf, text),
             (Ok(Content::Picture(bytes)), Some(preset)) => {
                 let tensor = images::read(path, bytes, Preset::find(preset)?, &leaf.dims, leaf.dtype);
-                tensor.map_err(|error| error.note(format!("parameter `{}` is {}", leaf.name, leaf.type_text())))
+                tensor.map_err(|error| error.note(format!("parameter `{}` is {}", leaf.shown(), leaf.type_text())))
             }
             (Ok(Content::Picture(_)), None) => Err(errors::no_preset(text, path)),
         }
@@ -135,7 +135,9 @@ fn entry_of(file: &tensors::File, key: Option<&str>, leaf: &Leaf, text: &str) ->
     let item = match (key, file.items()) {
         (Some(key), _) => file.find(key).ok_or_else(|| errors::unknown_entry(key, file.name(), names()))?,
         (None, [only]) => only,
-        (None, _) => file.find(&leaf.name).ok_or_else(|| errors::no_key(text, file.name(), names()))?,
+        (None, _) => {
+            file.find(leaf.shown()).or_else(|| file.find(&leaf.name)).ok_or_else(|| errors::no_key(text, file.name(), names()))?
+        }
     };
     file.read(item)
 }

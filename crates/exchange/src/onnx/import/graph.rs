@@ -6,7 +6,6 @@
 //! have no value, but their kinds are checked nonetheless.
 
 use super::super::proto::{GraphProto, NodeProto, ValueInfoProto};
-use super::Import;
 use super::build::{Builder, Val};
 use super::check::{self, callee_of, domain_of, subgraphs};
 use super::control;
@@ -22,11 +21,11 @@ use super::sizes::Sizes;
 use super::tensors::Gate;
 use super::walk::{NoType, Walk, attributes};
 use super::wanted::WantedShape;
+use super::{Constant, Import};
 use crate::onnx::proto::ModelProto;
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::VarId;
-use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{Dim, Ty};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -177,7 +176,7 @@ impl<'a> Walk<'a> {
                 .map(|ty| self.sizes.typed(&mut self.b, input, wanted, ty))
             {
                 Ok(ty) => match constants.iter().find(|(given, _)| given == name) {
-                    Some((_, value)) => self.given(name, value, ty).unwrap_or_else(|error| {
+                    Some((_, make)) => self.given(name, make, ty).unwrap_or_else(|error| {
                         found.push(error);
                         self.poison
                     }),
@@ -199,16 +198,14 @@ impl<'a> Walk<'a> {
     }
 
     /// A constant in place of an input of a type.
-    fn given(&mut self, name: &str, value: &Tensor, ty: Ty) -> Result<Val, Diagnostic> {
+    fn given(&mut self, name: &str, make: &Constant, ty: Ty) -> Result<Val, Diagnostic> {
         let fits = |(dim, &n): (&Dim, &usize)| dim.value().is_none_or(|dim| usize::try_from(dim) == Ok(n));
-        match self.b.module.types.as_tensor(ty) {
-            Some((dims, dtype))
-                if dtype != value.dtype() || dims.len() != value.rank() || !dims.iter().zip(value.shape()).all(fits) =>
-            {
-                Err(errors::other_constant(name, value, dims, dtype))
-            }
-            _ => Ok(self.b.constant(value.clone())),
+        let Some((dims, dtype)) = self.b.module.types.as_tensor(ty) else { return Ok(self.poison) };
+        let value = make(dims, dtype)?;
+        if dtype != value.dtype() || dims.len() != value.rank() || !dims.iter().zip(value.shape()).all(fits) {
+            return Err(errors::other_constant(name, &value, dims, dtype));
         }
+        Ok(self.b.constant(value))
     }
 
     /// Goes on until the main graph has its outputs. Errors: E0805 where that takes too long, and what tensors of subgraphs have.

@@ -44,6 +44,7 @@ use relayc_base::diag::Diagnostic;
 use relayc_base::{FileId, Idx, Span};
 use relayc_ir::attrs::AttrValue;
 use relayc_ir::tensor::Tensor;
+use relayc_ir::types::{DType, Dim};
 use relayc_ir::{ExprId, ExprKind, Module, OUTPUT_NAMES, VarId, are_output_names, print};
 use relayc_weights::Named;
 use rustc_hash::FxHashSet;
@@ -53,6 +54,9 @@ use tensors::Gate;
 
 /// Shapes of inputs by their names in a model of another format; `None` is a dynamic dimension.
 pub(crate) type Shapes = [(String, Vec<Option<i64>>)];
+
+/// Makes the value of an input whose type the model declares.
+pub type Constant<'a> = Box<dyn Fn(&[Dim], DType) -> Result<Tensor, Diagnostic> + 'a>;
 
 /// A request to import.
 pub struct Import<'a> {
@@ -64,7 +68,7 @@ pub struct Import<'a> {
     /// Numbers of sizes by their names in the program, as `--set` gives them.
     pub sizes: &'a [(String, i64)],
     /// Values of inputs by their names in the model; they become constants of the program.
-    pub constants: &'a [(String, Tensor)],
+    pub constants: &'a [(String, Constant<'a>)],
     /// Whether the results of unsupported nodes become inputs of the program.
     pub keep_going: bool,
     /// Whether tensors become parameters with weights; otherwise they are constants of the program.
