@@ -11,6 +11,8 @@ const HEAD: &str = "\
 `relayc export net.relay --to onnx -o net.onnx --params net.params` writes a model of operator set 17. With `--verify` the
 model is read back and run beside the program on random inputs; if they differ, nothing is written. `run`, `bench`, `profile`,
 `check`, `viz`, `diff` and `build` take a `.onnx` file as it is: they read it as the program that `import` writes, with its weights.
+There inputs have the names of the model, such as `input.1`, in `-i`, `--set`, messages, and the keys of `--inputs`. The names of the
+program's parameters, such as `input_1`, are understood too.
 
 ## How a program is exported
 
@@ -20,8 +22,8 @@ model is read back and run beside the program on random inputs; if they differ, 
 - Layouts, also in blocks of channels, are moved axes around the operators that ONNX has channels first.
 - Operators on quantized tensors are exported by the integer arithmetic that defines them, so a model gives the same bits; their scales
   and zero points must be constants. `qnn.quantize` and `qnn.dequantize` are `QuantizeLinear` and `DequantizeLinear`, which make other
-  integers of NaN and of numbers half between two integers. Convolutions of bytes
-  are `ConvInteger`, others of integers are convolutions of a float that is sure to hold every sum, or are refused.
+  integers of NaN and of numbers half between two integers. Convolutions of bytes are `ConvInteger`, also those of int32 whose operands
+  are bytes without their zero points. Others of integers are convolutions of a float that is sure to hold every sum, or are refused.
 - Parameters without a value are inputs, sizes are computed from the dimensions of the inputs, and weights are initializers.
 
 ## How a model is imported
@@ -39,7 +41,7 @@ model is read back and run beside the program on random inputs; if they differ, 
 - Results keep their names, in the attribute `output_tensor_names` of the function. `export` gives inputs, weights, nodes and results
   the names of the model again.
 - All nodes that cannot be imported are reported at once, and nothing is written. With `--keep-going` their results become inputs of
-  the program.
+  the program, if the model declares their types or these follow from the operands. The message proposes the flag where it works.
 - Functions of the model are inlined.
 - Models that ONNX Runtime has optimized or quantized are read too: its own operators, of the domain `com.microsoft`, are in the table
   below.
@@ -48,8 +50,8 @@ model is read back and run beside the program on random inputs; if they differ, 
 - A `Scan` is unrolled; its length must be known. A `Loop` of up to 64 iterations is unrolled if their number is known; any other
   becomes a recursive function. A `Loop` with a trip count and without a condition ignores the condition of its body, as the standard
   says.
-- A sequence whose length follows from the model is a tuple. One that a `Loop` only appends to is a tensor, whose first axis runs over
-  the sequence.
+- A sequence whose length follows from the model is a tuple. One that a `Loop` only appends to, perhaps in each branch of an `If`, is
+  a tensor, whose first axis runs over the sequence.
 
 | flag | effect |
 |---|---|

@@ -115,14 +115,16 @@ pub(crate) fn with_helps(mut diagnostic: Diagnostic, found: &Unsupported, shapes
         diagnostic =
             diagnostic.help(format!("give the sizes numbers: `relayc import{shapes}`, or `--set SIZE=N` where the model is run"));
     }
-    if !found.keys().any(|(kind, _)| kind == INPUT || kind == INITIALIZER) {
-        diagnostic = diagnostic.help("`relayc import --keep-going` makes the results of these nodes inputs of the program");
-    }
     if found.keys().any(|(_, reason)| reason.ends_with("only a run knows")) {
         let help = "what only a run knows can be given where it is an input of the model: `relayc import -i NAME=SPEC`";
         diagnostic = diagnostic.help(help);
     }
     diagnostic
+}
+
+/// Adds to the report that its nodes need not be imported.
+pub(crate) fn with_keep_going(diagnostic: Diagnostic) -> Diagnostic {
+    diagnostic.help("`relayc import --keep-going` makes the results of these nodes inputs of the program")
 }
 
 /// Adapts the report for a program that is made nonetheless.
@@ -137,7 +139,7 @@ pub(crate) fn no_type(model: &str, node: &str, output: &str, span: Span) -> Diag
     let message = format!("`{model}`: `{output}` cannot become an input, as the model does not say its type");
     Diagnostic::new(codes::E0715, message)
         .at(span, format!("made by {node}"))
-        .help("run ONNX's shape inference on the model first")
+        .help("say its type in the `value_info` of the model, as ONNX's shape inference does for operators of ONNX")
 }
 
 /// A node inside a branch or a loop cannot become an input of the program.

@@ -18,6 +18,7 @@ pub(crate) mod errors;
 pub(crate) mod formula;
 mod frame;
 mod graph;
+mod inferred;
 mod listing;
 pub(crate) mod names;
 pub(crate) mod ops;
@@ -38,9 +39,10 @@ pub use wanted::{WantedDim, WantedShape, Widened};
 use super::proto::ModelProto;
 use baked::Baked;
 use graph::{Failed, Walked};
+use listing::Listing;
 use prost::Message;
 use prost::bytes::Bytes;
-use relayc_base::diag::Diagnostic;
+use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::{FileId, Idx, Span};
 use relayc_ir::attrs::AttrValue;
 use relayc_ir::tensor::Tensor;
@@ -150,28 +152,44 @@ pub fn import(bytes: Vec<u8>, request: &Import) -> (Text, Result<Imported, Vec<D
         wanted::forget_declared(&mut model);
     }
     let model = model;
-    let walk = |shapes: &[WantedShape]| {
-        let (mut listing, mut walked) = graph::walk(request, &model, file_size, Sizes::default(), shapes);
-        while let Err(Failed { again: Some(sizes), .. }) = &mut walked {
-            let sizes = std::mem::take(sizes);
-            (listing, walked) = graph::walk(request, &model, file_size, sizes, shapes);
-        }
-        (listing, walked)
-    };
-    let (listing, mut walked) = walk(request.shapes);
+    let (listing, mut walked) = walked(request, &model, file_size, request.shapes);
     let gate = Gate { model: request.name, outside: request.outside };
     let baked = (!widened.is_empty()).then(|| Baked::of(&model, widened.clone(), gate, &listing));
     let text = Text { text: listing.text, starts: listing.lines, baked };
     if let Err(failed) = &mut walked
         && !widened.is_empty()
-        && walk(&wanted::narrowed(request.shapes, &widened)).1.is_ok()
+        && self::walked(request, &model, file_size, &wanted::narrowed(request.shapes, &widened)).1.is_ok()
     {
         failed.errors = text.refusals(std::mem::take(&mut failed.errors));
+    }
+    // What helps is said where it does.
+    if let Err(Failed { errors, .. }) = &mut walked
+        && let [error] = &mut errors[..]
+        && error.code == codes::E0715
+        && !request.keep_going
+        && self::walked(&Import { keep_going: true, ..*request }, &model, file_size, request.shapes).1.is_ok()
+    {
+        *error = errors::with_keep_going(error.clone());
     }
     let outputs = model.graph.iter().flat_map(|graph| &graph.output).map(|output| output.name.clone().unwrap_or_default());
     let outputs: Vec<String> = outputs.collect();
     let result = walked.map_err(|failed| failed.errors).and_then(|walked| finish(walked, outputs, request, &text));
     (text, result)
+}
+
+/// Walks a model, and again for names of sizes that have to be one.
+fn walked<'a>(
+    request: &'a Import<'a>,
+    model: &'a ModelProto,
+    file_size: u64,
+    shapes: &[WantedShape],
+) -> (Listing, Result<Walked<'a>, Failed>) {
+    let (mut listing, mut walked) = graph::walk(request, model, file_size, Sizes::default(), shapes);
+    while let Err(Failed { again: Some(sizes), .. }) = &mut walked {
+        let sizes = std::mem::take(sizes);
+        (listing, walked) = graph::walk(request, model, file_size, sizes, shapes);
+    }
+    (listing, walked)
 }
 
 fn decode(bytes: Vec<u8>, request: &Import) -> Result<ModelProto, Diagnostic> {

@@ -8,6 +8,7 @@ use super::cx::Attributes;
 use super::declared::declared;
 use super::errors::{self, Refusal, Unsupported, shown};
 use super::frame::{Frame, Opsets, Plan};
+use super::inferred;
 use super::listing::{Listing, kind_of, name_of};
 use super::names::Names;
 use super::sizes::Sizes;
@@ -207,18 +208,23 @@ impl<'a> Walk<'a> {
         self.unsupported.entry(key).or_default().push((name.to_owned(), span));
     }
 
-    /// The results of a node that cannot be imported become inputs of the program, if their types are known.
+    /// The results of a node that cannot be imported become inputs of the program, if their types are declared or follow from
+    /// operands and attributes.
     fn leave_open(&mut self, at: usize, node: &'a NodeProto, span: Span) {
         let mut results = vec![self.poison; node.output.len()];
-        if self.frames.get(at).is_some_and(|frame| frame.may_open) {
-            for (output, result) in node.output.iter().zip(&mut results).filter(|(output, _)| !output.is_empty()) {
-                let ty = self.frames.get(at).and_then(|frame| frame.plan.types.get(output.as_str())).copied();
-                match self.declared_ty(ty, None) {
-                    Ok(ty) => {
+        if let Some(frame) = self.frames.get(at).filter(|frame| frame.may_open) {
+            let (plan, attrs) = (frame.plan.clone(), attributes(node, &frame.attrs));
+            let operands: Vec<Option<Val>> = node.input.iter().map(|input| Some(self.lookup(at, input))).collect();
+            let inferred = inferred::result_types(&mut self.b, &kind_of(node), &attrs, &operands);
+            let all = node.output.iter().zip(&mut results).enumerate();
+            for (index, (output, result)) in all.filter(|(_, (output, _))| !output.is_empty()) {
+                let declared = self.declared_ty(plan.types.get(output.as_str()).copied(), None).ok();
+                match declared.or_else(|| inferred.get(index).copied()) {
+                    Some(ty) => {
                         *result = self.parameter(output, ty);
                         self.opened.extend(self.inputs.last().map(|(var, _)| *var));
                     }
-                    _ => self.say(|model| errors::no_type(model, name_of(node), output, span)),
+                    None => self.say(|model| errors::no_type(model, name_of(node), output, span)),
                 }
             }
         } else {
