@@ -159,7 +159,7 @@ pub(crate) struct CostedChoice {
 
 /// The best tile for these points, `n_vectors` column vectors and this sum.
 pub(crate) fn choose(dims: &[PointDim], n_vectors: u64, sum: Sum, target: &Target) -> Choice {
-    best(&weigh(dims, n_vectors, sum, target))
+    best(&weigh(dims, n_vectors, None, sum, target))
 }
 
 /// The candidate with the fewest cycles; the first among equals.
@@ -168,13 +168,14 @@ pub(crate) fn best(weighed: &[CostedChoice]) -> Choice {
     least.map_or(Choice { cut: Cut { rows: 1, most: 1 }, vectors: 1 }, |one| one.choice)
 }
 
-/// The best cut for each possible number of vectors of a tile.
-pub(crate) fn weigh(dims: &[PointDim], n_vectors: u64, sum: Sum, target: &Target) -> Vec<CostedChoice> {
+/// The best cut for each possible number of vectors of a tile, or for `one` of them.
+pub(crate) fn weigh(dims: &[PointDim], n_vectors: u64, one: Option<usize>, sum: Sum, target: &Target) -> Vec<CostedChoice> {
     let (_, rows, _) = extents(dims);
     let whole = sum.steps * n_vectors * target.lanes as u64 * 4 <= target.l2 as u64 / 8;
     let is_one = |cut| sizes(dims, cut).map(|(count, points)| if points < ONE_TILE_POINTS { 2 } else { count }).sum::<u64>() == 1;
     let mut weighed: Vec<CostedChoice> = Vec::new();
-    for vectors in 1..=n_vectors.min(MOST_VECTORS) {
+    let is_asked = |&vectors: &u64| one.is_none_or(|one| one as u64 == vectors);
+    for vectors in (1..=n_vectors.min(MOST_VECTORS)).filter(is_asked) {
         let fits = |points: &u64| feed(*points, vectors, sum.factors, target).is_some();
         let Some(most) = (1..target.registers as u64).rev().find(fits) else { continue };
         let heights = 1..=rows.min(MOST_ROWS);

@@ -138,16 +138,14 @@ fn candidates(contract: &Contraction, target: &Target, any_points: bool) -> Vec<
     let narrowed = narrow(contract, isa.lanes());
     let contract = narrowed.as_ref().unwrap_or(contract);
     let Some(plan) = Plan::of(contract, target, isa) else { return vec![] };
-    let mut tiles = choose::weigh(&plan.dims, plan.n_vectors, plan.sum(), &plan.target);
+    let vectors = any_points.then(|| vectors_of_any(contract, &plan));
+    let vectors = vectors.map(|vectors| if plan.streams(vectors).is_some() { vectors } else { 1 });
+    let mut tiles = choose::weigh(&plan.dims, plan.n_vectors, vectors, plan.sum(), &plan.target);
     for one in &mut tiles {
         let cycles = plan.conversion(one.choice).map_or(one.cycles, |costed| costed.least());
         one.cycles = with_weights(contract, cycles, &plan.target);
     }
-    let vectors = any_points.then(|| vectors_of_any(contract, &plan)).filter(|&vectors| plan.streams(vectors).is_some());
-    tiles.retain(|one| match any_points {
-        true => one.choice.vectors == vectors.unwrap_or(1),
-        false => plan.streams(one.choice.vectors).is_some(),
-    });
+    tiles.retain(|one| vectors.is_some() || plan.streams(one.choice.vectors).is_some());
     tiles
 }
 
