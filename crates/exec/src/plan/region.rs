@@ -56,7 +56,7 @@ pub fn plan(
         structure,
         call: body,
     };
-    let mut values: FxHashMap<ExprId, Value> = FxHashMap::default();
+    let mut values: FxHashMap<ExprId, Value> = FxHashMap::with_capacity_and_hasher(order.len(), Default::default());
     let mut vars: FxHashMap<VarId, Value> = FxHashMap::default();
     for &param in &module.funcs[func].params {
         let ty = module.vars[param].checked_ty.or(module.vars[param].ty).ok_or(NotCompiled::NoTensor)?;

@@ -8,7 +8,7 @@ use super::structure::Structure;
 use relayc_ir::attrs::OpId;
 use relayc_ir::kernel::View;
 use relayc_ir::types::Ty;
-use relayc_ir::{ExprId, ExprKind, Module, VarId};
+use relayc_ir::{ExprId, ExprKind, Module, Operand, VarId};
 use relayc_ops::lower::{AxisMap, Call, Lower, Product, Tensor};
 use relayc_ops::{OpDef, Table};
 use rustc_hash::FxHashMap;
@@ -105,41 +105,43 @@ struct Reach {
     margins: Vec<(u64, u64)>,
 }
 
-impl Finder<'_> {
+impl<'a> Finder<'a> {
     fn visit(&mut self, expr: ExprId) {
         let module = self.module;
         let ExprKind::Call { callee, .. } = module.exprs[expr].kind else { return };
-        let outside = self.outside(expr);
         match module.exprs[callee].kind {
-            ExprKind::Op(_) => self.wishes(expr, expr, &outside),
+            ExprKind::Op(_) => self.wishes(expr, expr),
             ExprKind::Fn(func) => {
                 for &inner in &self.structure.group(func).order {
-                    self.wishes(inner, expr, &outside);
+                    self.wishes(inner, expr);
                 }
             }
             _ => {}
         }
     }
 
-    /// The arguments of a called group by its parameters; nothing for a call of an operator.
-    fn outside(&self, call: ExprId) -> FxHashMap<VarId, ExprId> {
+    /// The parameters and arguments of a called group; none for a call of an operator.
+    fn outside(&self, call: ExprId) -> (&'a [VarId], &'a [Operand]) {
         let module = self.module;
-        let ExprKind::Call { callee, args, .. } = module.exprs[call].kind else { return FxHashMap::default() };
-        let ExprKind::Fn(func) = module.exprs[callee].kind else { return FxHashMap::default() };
-        let args = module.items(args).iter().map(|arg| arg.expr);
-        module.funcs[func].params.iter().copied().zip(args).collect()
+        let ExprKind::Call { callee, args, .. } = module.exprs[call].kind else { return (&[], &[]) };
+        let ExprKind::Fn(func) = module.exprs[callee].kind else { return (&[], &[]) };
+        (&module.funcs[func].params, module.items(args))
     }
 
-    /// The value outside a group that an expression of the group stands for, if any.
-    fn outer(&self, expr: ExprId, outside: &FxHashMap<VarId, ExprId>) -> Option<ExprId> {
+    /// The value outside a call that an expression in its group stands for, if any.
+    fn outer(&self, expr: ExprId, call: ExprId) -> Option<ExprId> {
+        let (params, args) = self.outside(call);
         match self.module.exprs[expr].kind {
-            ExprKind::Var(var) => Some((self.value)(*outside.get(&var)?)),
-            _ if outside.is_empty() => Some((self.value)(expr)),
+            ExprKind::Var(var) => {
+                let at = params.iter().position(|&param| param == var)?;
+                Some((self.value)(args.get(at)?.expr))
+            }
+            _ if params.is_empty() => Some((self.value)(expr)),
             _ => None,
         }
     }
 
-    fn wishes(&mut self, call: ExprId, group: ExprId, outside: &FxHashMap<VarId, ExprId>) {
+    fn wishes(&mut self, call: ExprId, group: ExprId) {
         let module = self.module;
         let ExprKind::Call { args, .. } = module.exprs[call].kind else { return };
         let Some(op) = module.called_op(call) else { return };
@@ -148,14 +150,14 @@ impl Finder<'_> {
             Some(Lower::Product(product) | Lower::Windows(product, _)) => {
                 let args = args();
                 let Some(Reach { data_arg, margins }) = self.reach(call, op, &args, product) else { return };
-                let Some(outer) = self.outer(args[data_arg], outside) else { return };
+                let Some(outer) = self.outer(args[data_arg], group) else { return };
                 widen(&mut self.wanted.entry(outer).or_default().margins, &margins);
             }
             Some(Lower::Join(axis)) => {
                 // Only where the concatenation is the group's result as it is.
                 let result = result_of(module, group);
                 if result == call {
-                    self.join(call, group, &args(), outside, axis);
+                    self.join(call, group, &args(), axis);
                 }
             }
             _ => {}
@@ -180,25 +182,18 @@ impl Finder<'_> {
         reach
     }
 
-    fn join(
-        &mut self,
-        call: ExprId,
-        group: ExprId,
-        args: &[ExprId],
-        outside: &FxHashMap<VarId, ExprId>,
-        axis: fn(&Call) -> Option<usize>,
-    ) {
+    fn join(&mut self, call: ExprId, group: ExprId, args: &[ExprId], axis: fn(&Call) -> Option<usize>) {
         let module = self.module;
         let Some((_, Some(axis))) = described(module, call, |call| Some(axis(call))) else { return };
-        let tuple = match self.outer(args[0], outside) {
+        let tuple = match self.outer(args[0], group) {
             Some(outer) if matches!(module.exprs[outer].kind, ExprKind::Tuple(_)) => outer,
             _ => args[0],
         };
         let ExprKind::Tuple(fields) = module.exprs[tuple].kind else { return };
-        let inside = tuple == args[0] && !outside.is_empty();
+        let inside = tuple == args[0] && !self.outside(group).0.is_empty();
         let mut begin = 0;
         for field in module.items(fields) {
-            let outer = if inside { self.outer(field.expr, outside) } else { Some((self.value)(field.expr)) };
+            let outer = if inside { self.outer(field.expr, group) } else { Some((self.value)(field.expr)) };
             let Ok(part) = call::tensor(module, module.ty(field.expr)) else { return };
             let n = part.shape.get(axis).copied().unwrap_or(0);
             if let Some(outer) = outer.filter(|&outer| computes(module, outer)) {
@@ -237,7 +232,7 @@ impl Finder<'_> {
         let call = result_of(module, expr);
         let Some(Lower::View(view)) = def(module, self.ops, call)?.lower.as_ref() else { return None };
         let ExprKind::Call { args, .. } = module.exprs[call].kind else { return None };
-        let source = self.outer(module.items(args).first()?.expr, &self.outside(expr))?;
+        let source = self.outer(module.items(args).first()?.expr, expr)?;
         let (tensors, view) = described(module, call, |call| view(call, &View::dense(&call.arg(0).shape)))?;
         let whole = View::dense(&tensors[0].shape);
         let cut = |axis: usize| view.dims[axis] != whole.dims[axis];
