@@ -635,17 +635,19 @@ impl PlanSession {
         let addresses = program.addresses(Some(&memory), &[], &mut []);
         let of = |step: &Step| step.args.iter().map(|&id| addresses[id.index()]).collect();
         let args = program.plan.steps.iter().map(of).collect();
-        let mut users = vec![vec![]; addresses.len()];
-        for (at, step) in program.plan.steps.iter().enumerate() {
-            for (arg, id) in step.args.iter().enumerate() {
-                users[id.index()].push((at, arg));
-            }
-        }
-        let port = |(buffer, users): (BufferId, Vec<(usize, usize)>)| match &program.plan.buffers[buffer].place {
-            place @ (Place::Input(_) | Place::Output(_)) => Some(Port { place: place.clone(), buffer, users }),
+        let port = |(buffer, of): (BufferId, &Buffer)| match &of.place {
+            place @ (Place::Input(_) | Place::Output(_)) => Some(Port { place: place.clone(), buffer, users: vec![] }),
             _ => None,
         };
-        let ports = program.plan.buffers.ids().zip(users).filter_map(port).collect();
+        let mut ports: Vec<Port> = program.plan.buffers.iter_ids().filter_map(port).collect();
+        for (at, step) in program.plan.steps.iter().enumerate() {
+            for (arg, &id) in step.args.iter().enumerate() {
+                // They are in the order of the buffers.
+                if let Ok(port) = ports.binary_search_by_key(&id, |port| port.buffer) {
+                    ports[port].users.push((at, arg));
+                }
+            }
+        }
         let bytes = (program.plan.arena_bytes + program.beyond_bytes(threads)) as usize;
         PlanSession { workspace: None, bytes, start: memory.start(), pieces, chains, addresses, args, ports, program }
     }
