@@ -431,7 +431,7 @@ fn too_large_in(module: &Module, ty: Ty) -> Option<(Vec<i64>, u64)> {
 /// Checks the result size of every step against the limit. Errors: E0803 for the first that exceeds it.
 fn check_sizes(plan: &Plan, module: &Module, limits: &Limits) -> Result<(), Box<Diagnostic>> {
     let results = plan.steps.iter().flat_map(|step| {
-        let written = step.args.iter().zip(&step.writes).filter(|&(_, &written)| written);
+        let written = step.args.iter().zip(step.writes.iter()).filter(|&(_, &written)| written);
         written.map(|(&id, _)| (step.origin, &plan.buffers[id]))
     });
     let mut too_large = results.filter(|(_, buffer)| buffer.bytes() > limits.max_tensor_bytes);

@@ -50,7 +50,7 @@ impl Fault {
         let padded: Vec<BufferId> = padding.collect();
         let spoilt = plan.steps.iter_mut().map(|step| match &mut step.work {
             Work::Kernel(kernel) => {
-                let reads = step.args.iter().zip(&step.writes).any(|(arg, writes)| !writes && padded.contains(arg));
+                let reads = step.args.iter().zip(step.writes.iter()).any(|(arg, writes)| !writes && padded.contains(arg));
                 usize::from(self.spoil(Arc::make_mut(kernel), reads))
             }
             _ => 0,

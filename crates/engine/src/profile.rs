@@ -157,7 +157,7 @@ fn row(compiled: &Compiled, times: &[Option<f64>], steps: Range<usize>, sources:
 /// The operators of a group, each once; steps that only prepare operands are named if there are no others.
 fn ops<'a>(steps: impl Iterator<Item = &'a Step> + Clone) -> String {
     let mut names: Vec<&str> = vec![];
-    for name in steps.clone().flat_map(|step| &step.ops).filter(|name| **name != "copy") {
+    for name in steps.clone().flat_map(|step| step.ops.iter()).filter(|name| **name != "copy") {
         if !names.contains(name) {
             names.push(name);
         }

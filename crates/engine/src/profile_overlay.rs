@@ -150,7 +150,7 @@ pub fn memory(graph: &mut Graph, module: &Module, plan: &Plan, sources: &Sources
     let mut writer: FxHashMap<plan::BufferId, usize> = FxHashMap::default();
     for (at, step) in plan.steps.iter().enumerate() {
         // What sets margins to zero comes before what the buffer is for.
-        for (&buffer, _) in step.args.iter().zip(&step.writes).filter(|(_, write)| **write) {
+        for (&buffer, _) in step.args.iter().zip(step.writes.iter()).filter(|(_, write)| **write) {
             if !step.ops.is_empty() || !writer.contains_key(&buffer) {
                 writer.insert(buffer, at);
             }

@@ -364,7 +364,7 @@ impl CompiledPlan {
     pub fn fallbacks(&self) -> Vec<&'static str> {
         let mut names: Vec<&str> = vec![];
         for step in self.plan.steps.iter().filter(|step| matches!(step.work, Work::Fallback(_))) {
-            for name in &step.ops {
+            for name in step.ops.iter() {
                 if !names.contains(name) {
                     names.push(name);
                 }

@@ -338,7 +338,7 @@ impl Lowering<'_> {
                 self.plan.buffers[buffer].place = Place::Kept(0);
             }
         }
-        self.plan.steps.push(Step { work, args: args.buffers, writes: args.writes, origin, ops, once });
+        self.plan.steps.push(Step { work, args: args.buffers, writes: args.writes.into(), origin, ops: ops.into(), once });
     }
 
     fn store_elements(&mut self, lazy: &Lazy, buffer: BufferId, view: &View) {
@@ -384,8 +384,8 @@ impl Lowering<'_> {
             width: usize::from(lazy.dtype.bits.div_ceil(8)),
         };
         let ops = if lazy.ops.is_empty() { vec!["copy"] } else { lazy.ops.clone() };
-        let (args, writes) = (vec![*source, buffer], vec![false, true]);
-        self.plan.steps.push(Step { work: Work::Move(moved), args, writes, origin: self.origin, ops, once: false });
+        let (args, writes) = (vec![*source, buffer], [false, true].into());
+        self.plan.steps.push(Step { work: Work::Move(moved), args, writes, origin: self.origin, ops: ops.into(), once: false });
     }
 
     fn store_nest(&mut self, anchor: usize, template: &Template, after: &Lazy, buffer: BufferId, view: &View) {

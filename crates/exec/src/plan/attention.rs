@@ -37,7 +37,7 @@ impl Lowering<'_> {
         let step = Step {
             work: Work::Kernel(Arc::new(Kernel::Attention(Box::new(attention)))),
             args: joined.args,
-            writes: joined.writes,
+            writes: joined.writes.into(),
             origin: of_values.origin,
             ops,
             once: false,

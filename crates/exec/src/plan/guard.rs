@@ -31,9 +31,9 @@ impl Lowering<'_> {
         self.plan.steps.push(Step {
             work,
             args: vec![flag],
-            writes: vec![false],
+            writes: [false].into(),
             origin: self.origin,
-            ops: vec![op.name],
+            ops: [op.name].into(),
             once: false,
         });
         Some(vec![first.clone(), divisor.into()])

@@ -150,11 +150,11 @@ pub struct Step {
     /// The buffers of the work's arguments.
     pub args: Vec<BufferId>,
     /// Which arguments are written.
-    pub writes: Vec<bool>,
+    pub writes: Arc<[bool]>,
     /// The last call of the group that it computes.
     pub origin: ExprId,
     /// The operators that it computes.
-    pub ops: Vec<&'static str>,
+    pub ops: Arc<[&'static str]>,
     /// Whether loading runs it once.
     pub once: bool,
 }

@@ -91,9 +91,9 @@ impl Lowering<'_> {
             let step = Step {
                 work: Work::Fill(Fill { bits, axes: axes.collect(), piece }),
                 args: vec![buffer],
-                writes: vec![true],
+                writes: [true].into(),
                 origin: self.origin,
-                ops: vec![],
+                ops: [].into(),
                 once: false,
             };
             self.plan.steps.push(step);

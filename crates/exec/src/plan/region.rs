@@ -527,7 +527,7 @@ impl Lowering<'_> {
         let fields: Vec<Value> = buffers[n_args..].iter().map(|&buffer| self.dense(buffer).into()).collect();
         let writes = (0..buffers.len()).map(|at| at >= n_args).collect();
         let work = work(Fallback { call: expr, why, operands, results });
-        self.plan.steps.push(Step { work, args: buffers, writes, origin: expr, ops: vec![op.name], once: false });
+        self.plan.steps.push(Step { work, args: buffers, writes, origin: expr, ops: [op.name].into(), once: false });
         let is_tuple = self.module.types.as_tuple(self.module.ty(expr)).is_some();
         if is_tuple { Value::Tuple(fields.into()) } else { fields.into_iter().next().expect("an operator has a result") }
     }

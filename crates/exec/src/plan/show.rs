@@ -84,7 +84,7 @@ pub fn kernels(plan: &Plan, told: &PlanNotes) -> String {
 /// `share` says whether packed weights are shared with other sizes of the program, which leaves fewer strategies.
 pub fn signature(plan: &Plan, step: &Step, share: bool) -> String {
     let side = |wanted: bool| {
-        let args = step.args.iter().zip(&step.writes).filter(|(_, write)| **write == wanted);
+        let args = step.args.iter().zip(step.writes.iter()).filter(|(_, write)| **write == wanted);
         let of = |(id, _): (&BufferId, _)| {
             let buffer = &plan.buffers[*id];
             let dims: Vec<String> = buffer.shape.iter().map(u64::to_string).collect();
@@ -107,7 +107,7 @@ pub fn ops(step: &Step) -> String {
 
 fn data_flow(plan: &Plan, step: &Step) -> String {
     let side = |wanted: bool| {
-        let args = step.args.iter().zip(&step.writes).filter(|(_, write)| **write == wanted);
+        let args = step.args.iter().zip(step.writes.iter()).filter(|(_, write)| **write == wanted);
         args.map(|(&id, _)| name(id.index(), &plan.buffers[id])).collect::<Vec<_>>().join(", ")
     };
     match side(false) {
