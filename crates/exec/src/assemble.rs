@@ -72,7 +72,9 @@ pub fn assemble(
     shared: Option<&Shared>,
     wishes: &[Vec<Wish>],
 ) -> Result<Assembled, NoCode> {
-    let mut asm = Asm::new(isa).with(shared.map(|shared| shared.fragments.clone()));
+    // Nobody reads why the code of a size is as it is, but wishes name what there is to choose from.
+    let explains = shared.is_none() || !wishes.is_empty();
+    let mut asm = Asm::new(isa).with(shared.map(|shared| shared.fragments.clone())).explaining(explains);
     let mut all = Assembled {
         plan: Plan::default(),
         bytes: vec![],
@@ -171,7 +173,7 @@ fn emit(kernel: &Kernel, weights: Weights, wanted: Option<&str>, target: &Target
         let reason = code.reason.clone();
         return Some((KernelCode::Nest(code), reason));
     }
-    let nest = kernel.as_nest();
+    let nest = if asm.explains() { kernel.as_nest() } else { None };
     if wanted == Some(NEST)
         && let Some(nest) = &nest
         && let Some(found) = contraction_as_nest(kernel, weights, nest, target, asm)

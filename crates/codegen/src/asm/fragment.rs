@@ -146,7 +146,7 @@ impl Asm {
 
     fn fragment(&self, kind: Kind, key: &impl Hash, emit: impl FnOnce(&mut Asm) -> Option<()>) -> Option<Arc<Fragment>> {
         let assembled = || {
-            let mut asm = Asm::new(self.isa);
+            let mut asm = Asm::new(self.isa).explaining(self.explains);
             emit(&mut asm)?;
             asm.into_fragment().ok().map(Arc::new)
         };

@@ -40,6 +40,7 @@ use dynasmrt::x64::X64Relocation;
 use dynasmrt::{DynasmApi, DynasmLabelApi, VecAssembler};
 use encode::{Bytes, Insn};
 use fragment::{Fragment, Site};
+use relayc_ir::kernel::Reason;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -79,6 +80,8 @@ pub struct Asm {
     /// The opmask of the next vector instruction, and whether it zeroes.
     next_mask: Option<(K, bool)>,
     trouble: Option<AsmError>,
+    /// Whether to say what the code is and why it is so, for listings.
+    explains: bool,
     marks: Vec<Mark>,
     /// Numbers that are known when a fragment is pasted.
     sites: Vec<Site>,
@@ -118,6 +121,7 @@ impl Asm {
             pooled: BTreeMap::new(),
             next_mask: None,
             trouble: None,
+            explains: true,
             marks: vec![],
             sites: vec![],
             fragments: Arc::default(),
@@ -130,8 +134,22 @@ impl Asm {
         Asm { fragments: fragments.unwrap_or_default(), ..self }
     }
 
+    /// The same without marks and reasons, if nobody reads them.
+    pub fn explaining(self, explains: bool) -> Asm {
+        Asm { explains, ..self }
+    }
+
     pub fn isa(&self) -> Isa {
         self.isa
+    }
+
+    pub fn explains(&self) -> bool {
+        self.explains
+    }
+
+    /// The reason for code, if somebody reads it.
+    pub(crate) fn reason(&self, reason: impl FnOnce() -> Reason) -> Reason {
+        if self.explains { reason() } else { Reason::default() }
     }
 
     /// The offset of the next instruction: the entry of a function that starts here.
@@ -141,7 +159,9 @@ impl Asm {
 
     /// Records what the next instructions are.
     pub(crate) fn mark(&mut self, what: impl Into<String>) {
-        self.marks.push(Mark { at: self.here(), what: what.into() });
+        if self.explains {
+            self.marks.push(Mark { at: self.here(), what: what.into() });
+        }
     }
 
     /// All marks so far, in order.

@@ -76,7 +76,7 @@ impl Compiled {
             Kernel::Depthwise(own) => {
                 let own = Depthwise { contract: primitive(&own.contract, asm.isa()), ..own.clone() };
                 let code = depthwise::compile(&own, target, asm)?;
-                let reason = strategy::converting(&code, strategy::depthwise(&own.contract, target));
+                let reason = asm.reason(|| strategy::converting(&code, strategy::depthwise(&own.contract, target)));
                 Some((code.into(), reason))
             }
             Kernel::Winograd(Winograd { contract, tile }) => {
@@ -86,7 +86,7 @@ impl Compiled {
                 let [scores, values] = [&own.scores, &own.values].map(|contract| primitive(contract, asm.isa()));
                 let own = Attention { scores, values, ..(**own).clone() };
                 let (code, weighed) = attention::compile(&own, target, asm)?;
-                let reason = strategy::attention(&code, &weighed);
+                let reason = asm.reason(|| strategy::attention(&code, &weighed));
                 Some((code.into(), reason))
             }
         }
@@ -104,23 +104,24 @@ impl Compiled {
         if let Some(size) = strategies.size(wanted)
             && let Some(code) = winograd::compile(contract, size, target, asm)
         {
-            let reason = strategies.by_tiles(&code, size);
+            let reason = asm.reason(|| strategies.by_tiles(&code, size));
             return Some((code.into(), reason));
         }
         if strategies.takes_rows(wanted)
             && let Some(code) = rows::compile(contract, target, asm)
         {
-            let reason = strategy::converting(&code, strategies.by_rows());
+            let reason = asm.reason(|| strategy::converting(&code, strategies.by_rows()));
             return Some((code.into(), reason));
         }
         if strategies.takes_groups(wanted)
             && let Some(code) = grouped::compile(contract, target, asm)
         {
-            return Some((code.into(), strategies.by_groups()));
+            let reason = asm.reason(|| strategies.by_groups());
+            return Some((code.into(), reason));
         }
         let choice = strategies.tile(wanted);
         let code = compile_with(contract, target, asm, choice)?;
-        let reason = strategies.direct(choice, &code);
+        let reason = asm.reason(|| strategies.direct(choice, &code));
         Some((code.into(), reason))
     }
 

@@ -89,7 +89,7 @@ pub fn compile(asm: &mut Asm, nest: &Nest, wanted: Option<&str>) -> Option<NestC
     }
     let n_items = usize::try_from(n_items).ok()?;
     let item_cost_ns = cost(&normal, &shape, n_items, isa.lanes());
-    let reason = reason::of(&shape, &prices, &normal, item_cost_ns * n_items as f64);
+    let reason = asm.reason(|| reason::of(&shape, &prices, &normal, item_cost_ns * n_items as f64));
     // Halves of elements have no bytes of their own.
     let rows = Rows::of(&normal, &shape).filter(|_| halved::halved(nest).is_none());
     let (form, numbers) = Form::of(normal, shape, isa.lanes())?;
