@@ -8,6 +8,7 @@
 use super::{Asm, AsmError, Mark, PoolRef};
 use crate::recent::Recent;
 use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Alignment of a fragment.
@@ -76,6 +77,8 @@ pub(crate) struct Fragment {
 /// The fragments of the latest modules.
 pub struct Fragments {
     known: Mutex<Recent<Box<[u8]>, Arc<Fragment>>>,
+    /// Bytes of the last module.
+    bytes: AtomicUsize,
 }
 
 /// Number of modules for which a fragment is kept that none of them has. A module has some ten that are not those of any other, of a
@@ -84,7 +87,7 @@ const PATIENCE: u64 = 128;
 
 impl Default for Fragments {
     fn default() -> Fragments {
-        Fragments { known: Mutex::new(Recent::of(PATIENCE)) }
+        Fragments { known: Mutex::new(Recent::of(PATIENCE)), bytes: AtomicUsize::new(0) }
     }
 }
 
@@ -92,6 +95,17 @@ impl Fragments {
     /// Ends a module.
     pub fn end(&self) {
         self.lock().end();
+    }
+
+    /// Bytes that the next module may have.
+    pub(super) fn room(&self) -> usize {
+        let bytes = self.bytes.load(Relaxed);
+        bytes + bytes / 4
+    }
+
+    /// Keeps the number of bytes of a module.
+    pub(super) fn made(&self, bytes: usize) {
+        self.bytes.store(bytes, Relaxed);
     }
 
     fn lock(&self) -> MutexGuard<'_, Recent<Box<[u8]>, Arc<Fragment>>> {

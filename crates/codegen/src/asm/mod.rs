@@ -131,7 +131,8 @@ impl Asm {
 
     /// The same with what was assembled before.
     pub fn with(self, fragments: Option<Arc<Fragments>>) -> Asm {
-        Asm { fragments: fragments.unwrap_or_default(), ..self }
+        let Some(fragments) = fragments else { return self };
+        Asm { ops: VecAssembler::new_with_capacity(0, fragments.room(), 0, 0, 64, 0, 64), fragments, ..self }
     }
 
     /// The same without marks and reasons, if nobody reads them.
@@ -226,6 +227,7 @@ impl Asm {
             let far = i32::try_from(far).map_err(|_| AsmError { what: "constant", why: "it is too far away".into() })?;
             bytes[at..at + 4].copy_from_slice(&far.to_le_bytes());
         }
+        self.fragments.made(bytes.len());
         Ok(bytes)
     }
 
