@@ -43,7 +43,7 @@ fn optimised(mut program: Program, how: &PassPlan) -> Program {
 /// How many outputs `@main` has in its plan.
 fn planned(program: &Program) -> Result<usize, NotCompiled> {
     let main = program.module.find_global("main").expect("it has a main");
-    let means = KernelOptions { tile: 0, byte_columns: 1, target: Machine::AVX2 };
+    let means = KernelOptions { tile: 0, byte_columns: 1, target: Machine::AVX2, followed: true };
     let (func, groups) = (program.module.globals[main].func, GroupPlans::default());
     let structure = Structure::of(&program.module, func, &groups)?;
     plan(&program.module, table(), func, &structure, &[], means, &groups).map(|plan| plan.outputs.len())

@@ -143,7 +143,7 @@ impl Settings {
     fn kernel_options(&self) -> KernelOptions {
         // Masks of bytes came with AVX-512.
         let byte_columns = if self.isa == Isa::Avx512 { 1 } else { self.isa.lanes() as u64 };
-        KernelOptions { tile: self.accuracy.tile(), byte_columns, target: self.target() }
+        KernelOptions { tile: self.accuracy.tile(), byte_columns, target: self.target(), followed: true }
     }
 
     pub(crate) fn target(&self) -> Target {
@@ -250,7 +250,8 @@ fn planned(module: &Module, entry: &str, settings: &Settings, refusals: &[ExprId
         None => Some(Structure::of(module, func, known.groups).map_err(Refused::Not)?),
     };
     let structure = known.structure.or(own.as_ref()).expect("one of them is there");
-    let options = settings.kernel_options();
+    // Runs of sizes are not followed.
+    let options = KernelOptions { followed: known.structure.is_none(), ..settings.kernel_options() };
     let plan = plan::plan(module, ops::table(), func, structure, refusals, options, known.groups);
     let mut plan = plan.map_err(Refused::Not)?;
     if let Some(fault) = settings.fault {

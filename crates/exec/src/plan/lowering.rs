@@ -20,6 +20,8 @@ pub struct KernelOptions {
     pub target: Target,
     /// Contractions read and store integers of 8 bits if contiguous columns are a multiple of this.
     pub byte_columns: u64,
+    /// Whether the plan says where operands and results of its groups lie, for who follows a run.
+    pub followed: bool,
 }
 
 /// The work on one function.

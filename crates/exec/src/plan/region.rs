@@ -142,7 +142,8 @@ impl Lowering<'_> {
                 let args: Vec<Value> =
                     module.items(args).iter().map(|arg| self.value_of(arg.expr, values).cloned()).collect::<Result<_, _>>()?;
                 self.origin = expr;
-                let (start, operands) = (self.plan.steps.len(), args.iter().map(Value::seen).collect());
+                let followed = self.options.followed;
+                let (start, operands) = (self.plan.steps.len(), followed.then(|| args.iter().map(Value::seen).collect()));
                 let value = match module.exprs[callee].kind {
                     ExprKind::Fn(func) => self.group(expr, func, args)?,
                     _ => {
@@ -152,7 +153,7 @@ impl Lowering<'_> {
                     }
                 };
                 let steps = start..self.plan.steps.len();
-                self.plan.groups.push(Group { call: expr, operands, result: value.seen(), steps });
+                self.plan.groups.extend(operands.map(|operands| Group { call: expr, operands, result: value.seen(), steps }));
                 value
             }
             _ => return Err(NotCompiled::ControlFlow),
