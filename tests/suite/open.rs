@@ -163,6 +163,30 @@ fn a_size_whose_run_fails_runs_again() {
     assert_eq!(run(&[2, 1, 0]).expect("in range"), [0.5; 3]);
 }
 
+#[test]
+fn a_run_that_evaluates_an_operator_does_it_for_its_size() {
+    let text = "def @main(%x: Tensor[(n), int32], %y: Tensor[(n), int32]) { floor_divide(add(%x, %x), %y) }";
+    let open =
+        Network::parse("divide", text).and_then(|network| network.compile_open(&Options::default())).expect("it is compiled");
+    let mut session = open.session();
+    let run = |session: &mut relayc::Session, x: &[i32], y: &[i32]| {
+        let mut out = vec![0i32; x.len()];
+        let done = session.run(&[bytes_of(x), bytes_of(y)], &mut [bytes_of_mut(&mut out)]);
+        done.map(|()| out).map_err(|error| error.code())
+    };
+    for n in [3, 5, 1, 3, 5, 40] {
+        let fixed = Network::parse("divide", &text.replace("(n)", &format!("({n})"))).expect("it is right");
+        let fixed = fixed.compile(&Options::default()).expect("it is compiled");
+        let x: Vec<i32> = (0..n).map(|at| 7 * at - 20).collect();
+        for zero in [None, Some(n as usize - 1)] {
+            let y: Vec<i32> = (0..n as usize).map(|at| if Some(at) == zero { 0 } else { at as i32 - 50 }).collect();
+            let found = run(session.at(&[&[n as u64], &[n as u64]]).expect("it is compiled"), &x, &y);
+            assert_eq!(found.is_err(), zero.is_some(), "{n}");
+            assert_eq!(found, run(&mut fixed.session().expect("there is memory"), &x, &y), "{n}");
+        }
+    }
+}
+
 /// Tokens at their places, attention over those that a mask leaves and over what was seen before, and a norm: no size is in an
 /// operator's choice of kernels, so all sizes have the same groups.
 const TOKENS: &str = r#"

@@ -174,7 +174,8 @@ pub(super) fn isas() -> Result<Vec<Isa>, String> {
 /// A compiled entry.
 pub struct Compiled {
     pub program: Arc<jit::CompiledPlan>,
-    module: Module,
+    /// That of all sizes, without their types, if runs evaluate nothing.
+    module: Arc<Module>,
     ret: Ty,
     limits: Limits,
     threads: usize,
@@ -285,8 +286,10 @@ fn assembled_to(
 ) -> Result<Assembled, Refused> {
     let entry = passes.entry.as_deref().unwrap_or_default();
     let own = GroupPlans::default();
-    let known =
-        Known { groups: shared.map_or(&own, |sizes| &sizes.shared.groups), structure: shared.and_then(|sizes| sizes.structure) };
+    let known = Known {
+        groups: shared.map_or(&own, |sizes| &sizes.shared.groups),
+        structure: shared.and_then(|sizes| Some(sizes.open?.1)),
+    };
     let shared = shared.map(|sizes| sizes.shared);
     let mut plan = plan_timed(module, passes, settings, known, timings)?;
     let mut refusals = vec![];
@@ -348,11 +351,12 @@ pub(super) fn compile_module(
 #[derive(Clone, Copy)]
 pub(super) struct OfSizes<'a> {
     pub(super) shared: &'a Shared,
-    /// That of the module at hand, if it is the same for all sizes.
-    pub(super) structure: Option<&'a Structure>,
+    /// The module at hand before its sizes were known, and its structure, if they are the same for all sizes.
+    pub(super) open: Option<(&'a Arc<Module>, &'a Structure)>,
 }
 
-/// Like [`compile_module`], by other passes, and with what is shared with other sizes of the program.
+/// Like [`compile_module`], by other passes, and with what is shared with other sizes of the program. A module that is the same for
+/// all sizes is left as it is if runs evaluate nothing.
 pub(super) fn compile_to(
     module: &mut Module,
     passes: &PassPlan,
@@ -370,13 +374,16 @@ pub(super) fn compile_to(
     }
     let constants = constants(module, &assembled.plan, keep);
     let eval = Eval { module, limits: &limits };
-    let shared = shared.map(|sizes| sizes.shared);
+    let (shared, open) = (shared.map(|sizes| sizes.shared), shared.and_then(|sizes| Some(sizes.open?.0)));
     match timings.time("packing", || jit::CompiledPlan::load(assembled, constants, keep, shared, Once::Computed(&eval))) {
         Ok(loaded) => {
             if keep == Keep::Read {
                 sys::give_back_free_memory();
             }
-            let module = std::mem::take(module);
+            let module = match open {
+                Some(open) if !loaded.plan.evaluates() => open.clone(),
+                _ => Arc::new(std::mem::take(module)),
+            };
             let global = module.find_global(entry).expect("it was planned");
             let ret = module.funcs[module.globals[global].func].ret.unwrap_or(Ty::ERROR);
             Ok(Compiled { program: Arc::new(loaded), module, ret, limits, threads: settings.threads, timings })

@@ -31,6 +31,7 @@ use relayc_exec::constants::Keep;
 use relayc_exec::plan::{GroupPlans, NotCompiled, Structure};
 use relayc_exec::program::{PlanSession, Workspace};
 use relayc_exec::shared::Shared;
+use relayc_ir::attrs::AttrValue;
 use relayc_ir::types::{DType, Dim};
 use relayc_ir::{FuncId, Module};
 use relayc_passes as passes;
@@ -94,9 +95,11 @@ struct Open {
 
 /// A program in groups, and what is found out about it once for all sizes.
 struct Grouped {
-    module: Module,
+    module: Arc<Module>,
     classes: TypeClasses,
     structure: Structure,
+    /// A clone of the module with the numbers of some size. To replace them costs less than another clone.
+    spare: Mutex<Option<Module>>,
 }
 
 /// The number for every size of the program that packs the weights.
@@ -257,14 +260,15 @@ impl Open {
     /// The program of a size from the groups of all sizes. `None` if there are no such groups, or they are not for this size.
     fn of_groups(&self, shapes: &[&[usize]]) -> Result<Option<Inner>, Box<Diagnostic>> {
         let Some(grouped) = &self.grouped else { return Ok(None) };
-        let mut module = grouped.module.clone();
+        let mut module = grouped.open();
         let func = self.func(&module)?;
         if !dataflow_to_shapes(&mut module, func, &grouped.classes, shapes) {
             return Ok(None);
         }
         let how = PassPlan { passes: vec![], ..compile::how(&self.entry, &self.settings) };
-        match self.compile(&mut module, &how, Some(&grouped.structure)) {
+        match self.compile(&mut module, &how, Some(grouped)) {
             Ok(compiled) => {
+                grouped.give_back(module);
                 let inputs = self.inputs.iter().map(|port| port.name.clone()).collect();
                 Ok(Some(Inner::whole(compiled, inputs, self.results.clone())))
             }
@@ -278,8 +282,8 @@ impl Open {
         Ok(module.globals[global].func)
     }
 
-    fn compile(&self, module: &mut Module, how: &PassPlan, structure: Option<&Structure>) -> Result<Compiled, Refused> {
-        let sizes = OfSizes { shared: &self.shared, structure };
+    fn compile(&self, module: &mut Module, how: &PassPlan, grouped: Option<&Grouped>) -> Result<Compiled, Refused> {
+        let sizes = OfSizes { shared: &self.shared, open: grouped.map(|grouped| (&grouped.module, &grouped.structure)) };
         compile::compile_to(module, how, &self.settings, self.limits.clone(), Keep::All, Some(sizes))
     }
 }
@@ -298,7 +302,46 @@ fn grouped(module: &Module, how: PassPlan, groups: &GroupPlans) -> Result<Option
     let (classes, structure) = (TypeClasses::of(&mut module, func), Structure::of(&module, func, groups).ok());
     let Some((classes, structure)) = classes.zip(structure) else { return Ok(None) };
     classes.forget(&mut module);
-    Ok(Some(Grouped { module, classes, structure }))
+    Ok(Some(Grouped { module: Arc::new(module), classes, structure, spare: Mutex::default() }))
+}
+
+/// A spare module has at most so many times the types of the open one: every size leaves its own.
+const MOST_TYPES: usize = 8;
+
+impl Grouped {
+    /// A clone of the module. The types of its expressions may be those of another size.
+    fn open(&self) -> Module {
+        let Some(mut module) = locked(&self.spare).take() else { return Module::clone(&self.module) };
+        for (own, open) in module.vars.iter_mut().zip(self.module.vars.iter()) {
+            (own.ty, own.checked_ty) = (open.ty, open.checked_ty);
+        }
+        for (own, open) in module.funcs.iter_mut().zip(self.module.funcs.iter()) {
+            own.ret = open.ret;
+            own.attrs.clone_from(&open.attrs);
+        }
+        for (own, open) in module.attrs.iter_mut().zip(self.module.attrs.iter()) {
+            if open.values.iter().any(has_size) {
+                own.values.clone_from(&open.values);
+            }
+        }
+        module.ctors.clone_from(&self.module.ctors);
+        module
+    }
+
+    /// Takes a module for the next size, unless a program has kept it.
+    fn give_back(&self, module: Module) {
+        if !module.exprs.is_empty() && module.types.n_types() <= MOST_TYPES * self.module.types.n_types() {
+            *locked(&self.spare) = Some(module);
+        }
+    }
+}
+
+fn has_size(value: &AttrValue) -> bool {
+    match value {
+        AttrValue::Symbol(_) => true,
+        AttrValue::List(items) => items.iter().any(has_size),
+        _ => false,
+    }
 }
 
 impl Cache {

@@ -84,6 +84,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Whether a run may evaluate operators.
+    pub fn evaluates(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.work, Work::Fallback(_) | Work::Guard(_) | Work::Routine(..)))
+    }
+
     /// The steps that loading runs, on the same buffers, whose kept ones lie alike.
     pub fn of_loading(&self) -> Plan {
         let steps = self.steps.iter().filter(|step| step.once).cloned().collect();
