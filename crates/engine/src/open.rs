@@ -29,7 +29,7 @@ use relayc_driver::run::{self, Entry, Limits};
 use relayc_driver::specialise::{dataflow_to_shapes, to_shapes};
 use relayc_exec::constants::Keep;
 use relayc_exec::plan::{GroupPlans, NotCompiled, Structure};
-use relayc_exec::program::{PlanSession, Workspace};
+use relayc_exec::program::Workspace;
 use relayc_exec::shared::Shared;
 use relayc_ir::attrs::AttrValue;
 use relayc_ir::types::{DType, Dim};
@@ -115,23 +115,23 @@ struct Cache {
     now: u64,
 }
 
-/// A size, which its first caller compiles.
+/// A size, which its first caller compiles, and its sessions that no caller uses.
+///
+/// A call with a size that is kept touches little memory: the run before it has filled all caches. So there is one lock, sessions
+/// stay where they are whoever has them, and one of them is not behind the list of the others.
 struct Kept {
     size: Place,
     used: u64,
+    idle: Option<Box<Session>>,
+    #[expect(clippy::vec_box, reason = "moving a session costs more than the list of them")]
+    others: Vec<Box<Session>>,
 }
 
 #[derive(Clone)]
 enum Place {
     /// Somebody compiles it, and others wait.
-    Open(Arc<Mutex<Option<Arc<Size>>>>),
-    Taken(Arc<Size>),
-}
-
-/// The program of a size, and sessions that no caller uses.
-struct Size {
-    inner: Arc<Inner>,
-    idle: Mutex<Vec<PlanSession>>,
+    Open(Arc<Mutex<Option<Arc<Inner>>>>),
+    Taken(Arc<Inner>),
 }
 
 impl Network {
@@ -219,20 +219,21 @@ impl Open {
     }
 
     /// The program of a size, compiled at its first call.
-    fn size(&self, key: &[u64], shapes: &[&[u64]]) -> Result<Arc<Size>, Error> {
+    #[cold]
+    fn size(&self, key: &[u64], shapes: &[&[u64]]) -> Result<Arc<Inner>, Error> {
         let place = match self.cache().place(key, self.max_sizes) {
             Place::Open(place) => place,
-            Place::Taken(size) => return Ok(size),
+            Place::Taken(inner) => return Ok(inner),
         };
         let mut size = locked(&place);
-        if let Some(size) = &*size {
-            return Ok(size.clone());
+        if let Some(inner) = &*size {
+            return Ok(inner.clone());
         }
         let compiled = self.compiled(shapes).map_err(|diagnostic| {
             self.cache().sizes.remove(key);
             Error::new(vec![*diagnostic], &self.sources)
         })?;
-        let compiled = Arc::new(Size { inner: Arc::new(compiled), idle: Mutex::default() });
+        let compiled = Arc::new(compiled);
         *size = Some(compiled.clone());
         if let Some(kept) = self.cache().sizes.get_mut(key) {
             kept.size = Place::Taken(compiled.clone());
@@ -345,6 +346,25 @@ fn has_size(value: &AttrValue) -> bool {
 }
 
 impl Cache {
+    /// A session of a size, which no caller uses.
+    fn take(&mut self, key: &[u64]) -> Option<Box<Session>> {
+        let kept = self.sizes.get_mut(key)?;
+        let session = kept.idle.take().or_else(|| kept.others.pop())?;
+        self.now += 1;
+        kept.used = self.now;
+        Some(session)
+    }
+
+    /// Puts a session of a size where any caller finds it, if the size is still kept.
+    fn give_back(&mut self, key: &[u64], session: Box<Session>) {
+        let Some(kept) = self.sizes.get_mut(key) else { return };
+        if matches!(&kept.size, Place::Taken(inner) if Arc::ptr_eq(inner, &session.inner))
+            && let Some(other) = kept.idle.replace(session)
+        {
+            kept.others.push(other);
+        }
+    }
+
     /// The place of a size. A new one takes that of the least recently used, if there are `max` of them.
     fn place(&mut self, key: &[u64], max: usize) -> Place {
         self.now += 1;
@@ -356,7 +376,7 @@ impl Cache {
             let oldest = self.sizes.iter().min_by_key(|(_, kept)| kept.used).map(|(key, _)| key.clone());
             oldest.map(|oldest| self.sizes.remove(&oldest));
         }
-        let kept = Kept { size: Place::Open(Arc::default()), used: self.now };
+        let kept = Kept { size: Place::Open(Arc::default()), used: self.now, idle: None, others: vec![] };
         let size = kept.size.clone();
         self.sizes.insert(key.into(), kept);
         size
@@ -370,7 +390,7 @@ pub struct OpenSession {
     workspace: Option<Workspace>,
     /// The size of the last call, and its session.
     key: Vec<u64>,
-    current: Option<(Arc<Size>, Session)>,
+    current: Option<Box<Session>>,
     ahead: Ahead,
 }
 
@@ -382,44 +402,70 @@ impl OpenSession {
     /// Errors: E0705 for shapes that contradict the types or each other, E0601 if nothing can be compiled for them, E0803 if the
     /// system lacks memory. The session can be used after them.
     pub fn at(&mut self, shapes: &[&[u64]]) -> Result<&mut Session, Error> {
-        let numbers = || shapes.iter().flat_map(|shape| [shape.len() as u64].into_iter().chain(shape.iter().copied()));
-        if self.current.is_none() || !numbers().eq(self.key.iter().copied()) {
-            self.leave();
-            self.key.clear();
-            self.key.extend(numbers());
-            let size = self.open.size(&self.key, shapes)?;
-            let idle = locked(&size.idle).pop();
-            let mut session = idle.or_else(|| size.inner.session_without_memory());
-            if let Some(session) = &mut session {
+        if self.current.is_none() || !is_key_of(&self.key, shapes) {
+            let mut cache = self.open.cache();
+            if let Some(session) = leave(&mut self.current, &mut self.workspace) {
+                cache.give_back(&self.key, session);
+            }
+            let again = self.ahead.step(&mut self.key, shapes);
+            let found = cache.take(&self.key);
+            drop(cache);
+            let mut session = found.map_or_else(|| self.made(shapes), Ok)?;
+            if let Some(session) = &mut session.session {
                 session.enter(&mut self.workspace).map_err(|error| Error::said(*compile::too_large(error)))?;
             }
-            let session = Session { inner: size.inner.clone(), session };
-            self.current = Some((size, session));
-            self.ahead.follow(&self.open, &self.key);
+            self.current = Some(session);
+            if again {
+                self.ahead.compile(&self.open, &self.key);
+            }
         }
-        Ok(&mut self.current.as_mut().expect("it was set").1)
+        Ok(self.current.as_mut().expect("it was set"))
+    }
+
+    /// A new session of a size.
+    #[cold]
+    fn made(&self, shapes: &[&[u64]]) -> Result<Box<Session>, Error> {
+        let inner = self.open.size(&self.key, shapes)?;
+        let session = inner.session_without_memory();
+        Ok(Box::new(Session { inner, session }))
     }
 
     /// Bytes of the memory of runs.
     pub fn bytes(&self) -> usize {
         let own = self.workspace.as_ref().map(Workspace::bytes);
-        let lent = self.current.as_ref().and_then(|(_, session)| Some(session.session.as_ref()?.workspace()?.bytes()));
+        let lent = self.current.as_ref().and_then(|lent| Some(lent.session.as_ref()?.workspace()?.bytes()));
         own.or(lent).unwrap_or(0)
-    }
-
-    /// Puts the session of the last size where any caller finds it.
-    fn leave(&mut self) {
-        if let Some((size, Session { session: Some(mut session), .. })) = self.current.take() {
-            self.workspace = session.leave();
-            locked(&size.idle).push(session);
-        }
     }
 }
 
 impl Drop for OpenSession {
     fn drop(&mut self) {
-        self.leave();
+        if let Some(session) = leave(&mut self.current, &mut self.workspace) {
+            self.open.cache().give_back(&self.key, session);
+        }
     }
+}
+
+/// The session of the last size, without the workspace.
+fn leave(current: &mut Option<Box<Session>>, workspace: &mut Option<Workspace>) -> Option<Box<Session>> {
+    let mut session = current.take()?;
+    if let Some(session) = &mut session.session {
+        *workspace = session.leave();
+    }
+    Some(session)
+}
+
+/// Whether a key is that of these shapes.
+fn is_key_of(mut key: &[u64], shapes: &[&[u64]]) -> bool {
+    for shape in shapes {
+        let Some((&rank, rest)) = key.split_first() else { return false };
+        let Some((dims, rest)) = rest.split_at_checked(shape.len()) else { return false };
+        if rank != shape.len() as u64 || dims != *shape {
+            return false;
+        }
+        key = rest;
+    }
+    key.is_empty()
 }
 
 /// What a panic elsewhere left is as whole as before it: changes are single.

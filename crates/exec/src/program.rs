@@ -555,15 +555,21 @@ impl Workspace {
     }
 
     /// Grows to at least this many bytes, and at least to twice what it has.
+    #[inline]
     fn grow(&mut self, bytes: usize) -> Result<(), LoadError> {
-        let has = self.memory.bytes();
-        if has < bytes {
-            // The old memory goes first: between runs it holds nothing.
-            self.memory = Region::default();
-            let room = bytes.max(2 * has).max(self.reserved);
-            self.memory = Region::new(room).or_else(|_| Region::new(bytes)).map_err(LoadError::Memory)?;
+        if self.memory.bytes() < bytes {
+            self.replace(bytes)?;
         }
         self.needed = self.needed.max(bytes);
+        Ok(())
+    }
+
+    #[cold]
+    fn replace(&mut self, bytes: usize) -> Result<(), LoadError> {
+        let room = bytes.max(2 * self.memory.bytes()).max(self.reserved);
+        // The old memory goes first: between runs it holds nothing.
+        self.memory = Region::default();
+        self.memory = Region::new(room).or_else(|_| Region::new(bytes)).map_err(LoadError::Memory)?;
         Ok(())
     }
 }
@@ -654,18 +660,24 @@ impl PlanSession {
 
     /// Takes a workspace with as many threads as the session, whose memory grows to what a run needs. Errors: the system gives
     /// none; the workspace is then left where it was, without memory.
+    #[inline]
     pub fn enter(&mut self, workspace: &mut Option<Workspace>) -> Result<(), LoadError> {
         let Some(taken) = workspace else { return Ok(()) };
         taken.grow(self.bytes)?;
         if taken.memory.start() != self.start {
-            self.start = taken.memory.start();
-            self.addresses = self.program.addresses(Some(&taken.memory), &[], &mut []);
-            for (args, step) in self.args.iter_mut().zip(&self.program.plan.steps) {
-                args.iter_mut().zip(&step.args).for_each(|(arg, id)| *arg = self.addresses[id.index()]);
-            }
+            self.move_to(&taken.memory);
         }
         self.workspace = workspace.take();
         Ok(())
+    }
+
+    #[cold]
+    fn move_to(&mut self, memory: &Region) {
+        self.start = memory.start();
+        self.addresses = self.program.addresses(Some(memory), &[], &mut []);
+        for (args, step) in self.args.iter_mut().zip(&self.program.plan.steps) {
+            args.iter_mut().zip(&step.args).for_each(|(arg, id)| *arg = self.addresses[id.index()]);
+        }
     }
 
     /// Its workspace, if it has one.
@@ -674,6 +686,7 @@ impl PlanSession {
     }
 
     /// Gives up its workspace.
+    #[inline]
     pub fn leave(&mut self) -> Option<Workspace> {
         self.workspace.take()
     }

@@ -12,30 +12,40 @@ use std::thread::{Builder, JoinHandle};
 /// The steps from size to size of a session.
 #[derive(Default)]
 pub(super) struct Ahead {
-    last: Vec<u64>,
     /// The last step; empty if there was none.
     step: Vec<i64>,
     work: Option<JoinHandle<()>>,
 }
 
 impl Ahead {
-    /// Takes the key of the size that a session has come to, and has the next one compiled if it is foreseen.
-    pub(super) fn follow(&mut self, open: &Arc<Open>, key: &[u64]) {
-        // A call with a size that is kept allocates nothing.
-        let from = if self.last.len() == key.len() { &self.last[..] } else { &[] };
-        let steps = key.iter().zip(from).map(|(&to, &from)| to.wrapping_sub(from) as i64);
-        let again = !from.is_empty() && steps.clone().eq(self.step.iter().copied());
-        self.step.clear();
-        self.step.extend(steps);
-        self.last.clear();
-        self.last.extend(key);
-        if again && self.work.as_ref().is_none_or(JoinHandle::is_finished) {
-            self.compile(open);
+    /// Makes the key of the size that a session had that of the one it comes to. Returns whether the step is that before it. A size of
+    /// the same ranks allocates nothing.
+    pub(super) fn step(&mut self, key: &mut Vec<u64>, shapes: &[&[u64]]) -> bool {
+        let numbers = shapes.iter().flat_map(|shape| [shape.len() as u64].into_iter().chain(shape.iter().copied()));
+        let n = shapes.iter().map(|shape| 1 + shape.len()).sum();
+        if key.len() != n {
+            self.step.clear();
+            key.clear();
+            key.extend(numbers);
+            return false;
         }
+        let mut again = self.step.len() == n;
+        self.step.resize(n, 0);
+        for ((from, step), to) in key.iter_mut().zip(&mut self.step).zip(numbers) {
+            let new = to.wrapping_sub(*from) as i64;
+            again &= *step == new;
+            (*from, *step) = (to, new);
+        }
+        again
     }
 
-    fn compile(&mut self, open: &Arc<Open>) {
-        let next: Option<Vec<u64>> = self.last.iter().zip(&self.step).map(|(&at, &step)| at.checked_add_signed(step)).collect();
+    /// Has the size compiled that follows this one by the last step, unless that is under way or was foreseen before.
+    #[cold]
+    pub(super) fn compile(&mut self, open: &Arc<Open>, key: &[u64]) {
+        if self.work.as_ref().is_some_and(|work| !work.is_finished()) {
+            return;
+        }
+        let next: Option<Vec<u64>> = key.iter().zip(&self.step).map(|(&at, &step)| at.checked_add_signed(step)).collect();
         let Some(next) = next.filter(|next| !open.keeps(next)) else { return };
         let open = open.clone();
         // A call with a size that is refused compiles it again, and says why. Without a thread, each call compiles its own.
