@@ -49,6 +49,9 @@ pub(crate) type AxisOf = fn(&Call, usize) -> Option<usize>;
 /// Writes the body of an element; `None` if it has no kernel.
 pub type LowerScalar = fn(&mut Scalar) -> Option<Val>;
 
+/// How many elements lie before and after a tensor along each axis.
+pub type MarginsOf = fn(&Call) -> Option<Vec<(u64, u64)>>;
+
 /// How a call is lowered to kernels.
 pub enum Lower {
     /// Computes each element from those of the operands, broadcast.
@@ -73,7 +76,7 @@ pub enum Lower {
     Stack(fn(&Call) -> Option<usize>),
     Nest(fn(&Call) -> Option<Template>),
     /// The first operand within so many elements of the second, by axis before and after it, if that is a constant; else a loop nest.
-    Padded(fn(&Call) -> Option<Vec<(u64, u64)>>, fn(&Call) -> Option<Template>),
+    Padded(MarginsOf, fn(&Call) -> Option<Template>),
     /// A loop nest for the field of the result with this number.
     Nests(fn(&Call, usize) -> Option<Template>),
     /// A routine that computes the results from dense operands.
