@@ -3,6 +3,7 @@
 use super::super::build::{Element, Val};
 use super::super::cx::{Cx, Result, Results};
 use super::super::errors::Refusal;
+use super::building_blocks::MAX_RANK;
 use super::index::moved_from_end;
 use super::{Converter, op};
 use relayc_ir::AttrValue;
@@ -198,14 +199,17 @@ fn unsqueeze(cx: &mut Cx) -> Results {
 
 /// The shape of `x` with `n` axes of dimension 1 at positions that only a run knows.
 fn unsqueezed(cx: &mut Cx, x: Val, axes: Val, n: i64) -> Result {
-    let n = usize::try_from(n).map_err(|_| Refusal::wrong("a negative number of axes"))?;
+    let n = usize::try_from(n)
+        .ok()
+        .filter(|_| n <= MAX_RANK)
+        .ok_or_else(|| Refusal::wrong(format!("{n} axes, of {MAX_RANK} at most")))?;
     let old_rank = cx.rank(x)?;
     let rank = old_rank.saturating_add(n);
     if old_rank == 0 {
         return Ok(cx.int_list(&vec![1; rank]));
     }
     let [zero, one] = [0.0, 1.0].map(|number| cx.scalar(DType::I64, number));
-    let (zero, one, length) = (zero?, one?, cx.scalar(DType::I64, rank as f64)?);
+    let (zero, one, length) = (zero?, one?, cx.scalar(DType::I64, f64::from(u32::try_from(rank).unwrap_or(u32::MAX)))?);
     let axes = cx.cast(axes, DType::I64)?;
     let axes = moved_from_end(cx, axes, length)?;
     let depth = AttrValue::int(i64::try_from(rank).unwrap_or(i64::MAX));
