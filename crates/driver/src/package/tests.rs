@@ -11,7 +11,8 @@ fn packed(text: &str, shapes: &[&[usize]]) -> Packed {
         |(i, shape): (usize, &&[usize])| (format!("p{i}"), Tensor::full(DType::F32, shape, i as f64 + 1.0).expect("small"));
     let weights = shapes.iter().enumerate().map(constant).rev().collect();
     let inputs = Some(["x".to_owned()].into_iter().collect());
-    Package { file: FileId(0), name: "m.tar".into(), weights, inputs, warnings: vec![], set: vec![] }.weights(&program.module)
+    Package { file: FileId(0), name: "m.tar".into(), weights, inputs, model_names: vec![], warnings: vec![], set: vec![] }
+        .weights(&program.module)
 }
 
 fn why_not(text: &str, shapes: &[&[usize]]) -> String {
@@ -49,7 +50,14 @@ fn what_tvm_computed_with_is_not_guessed() {
 fn names_of_parameters_are_taken_as_they_are() {
     let program = check_text("x", DENSE, Phase::Infer);
     let weights: Named = vec![("b".into(), Tensor::full(DType::F32, &[3], 0.0).expect("small"))];
-    let package =
-        Package { file: FileId(0), name: "m.tar".into(), weights: weights.clone(), inputs: None, warnings: vec![], set: vec![] };
+    let package = Package {
+        file: FileId(0),
+        name: "m.tar".into(),
+        weights: weights.clone(),
+        inputs: None,
+        model_names: vec![],
+        warnings: vec![],
+        set: vec![],
+    };
     assert_eq!(package.weights(&program.module).weights, weights);
 }
