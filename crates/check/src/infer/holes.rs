@@ -109,20 +109,40 @@ impl Infer<'_> {
         }
     }
 
+    /// The operands of a call, and what is called unless that is an operator.
+    fn call_parts(&self, call: ExprId) -> Vec<ExprId> {
+        let mut parts = self.arg_exprs(call);
+        if let (None, ExprKind::Call { callee, .. }) = (self.module.called_op(call), self.module.exprs[call].kind) {
+            parts.push(callee);
+        }
+        parts
+    }
+
+    /// What a call would decide of an operand is not known where another part of the call is wrong: that it stays open follows
+    /// from the error there, which has been reported.
+    fn poison_beside_errors(&mut self) {
+        for call in self.module.exprs.ids() {
+            let tys: Vec<Ty> = self.call_parts(call).into_iter().filter_map(|part| self.tys[part]).collect();
+            if tys.iter().any(|&ty| self.holds_error(ty)) {
+                for ty in tys {
+                    self.solver.poison(&mut self.module.types, ty);
+                }
+                self.wake();
+            }
+        }
+    }
+
     /// A hole is reported once, at the variable that has it or else at the first expression that has it.
     fn report_holes(&mut self) {
         self.report_operator_values();
         for call in std::mem::take(&mut self.faulty) {
-            let mut parts = self.arg_exprs(call);
-            if let (None, ExprKind::Call { callee, .. }) = (self.module.called_op(call), self.module.exprs[call].kind) {
-                parts.push(callee);
-            }
-            for part in parts {
+            for part in self.call_parts(call) {
                 let ty = self.ty(part);
                 self.solver.poison(&mut self.module.types, ty);
             }
             self.wake();
         }
+        self.poison_beside_errors();
         for var in self.module.vars.ids() {
             let Some(ty) = self.var_tys[var] else { continue };
             if self.is_over_budget(self.module.vars[var].span) {
