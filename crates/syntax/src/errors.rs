@@ -15,13 +15,14 @@ use relayc_base::diag::{Diagnostic, Edit};
 use relayc_base::limits::{DEFINITIONS, Limit, NESTING, SOURCE_BYTES, TOKENS};
 use relayc_base::text::{count, join_words, nearest, thousands};
 
-/// Shortens a text to one line for a message.
+/// Shortens a text to one line for a message, tabs as blanks.
 pub(super) fn excerpt(text: &str) -> String {
     const MAX: usize = 40;
     // Only the beginning is looked at, however long the text is.
     let head = text.char_indices().nth(MAX).map_or(text, |(end, _)| &text[..end]);
     let line = head.lines().next().unwrap_or("").trim_end();
-    if line.len() < text.trim_end().len() { format!("{line}…") } else { line.to_owned() }
+    let shown = line.replace('\t', " ");
+    if line.len() < text.trim_end().len() { format!("{shown}…") } else { shown }
 }
 
 // ---- Lexing ----
