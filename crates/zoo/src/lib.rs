@@ -92,10 +92,22 @@ pub fn find(name: &str) -> Result<&'static Network, ZooError> {
     }
     let all = format!("the networks are {}", join_words(&names().map(str::to_string).collect::<Vec<_>>(), "and"));
     let message = format!("there is no network `{}`", escape_control(name));
+    if let Some(flags) = variant(name) {
+        return Err(ZooError::new(message, format!("write `relayc model {flags}`; {all}")));
+    }
     Err(match nearest(name, names()) {
         Some(near) => ZooError::new(message, format!("did you mean `{near}`? {all}")),
         None => ZooError::new(message, all),
     })
+}
+
+/// The words for a variant that other collections have under a name of its own: `resnet --layers 18` for `resnet18`.
+fn variant(name: &str) -> Option<String> {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || "._-".contains(c));
+    let network = NETWORKS.iter().find(|network| network.name == stem)?;
+    let flag = network.flags.iter().find(|flag| ["layers", "size", "version"].contains(&flag.name))?;
+    let number = name[stem.len()..].trim_matches(['_', '-']).replace('_', ".");
+    (!number.is_empty()).then(|| format!("{} --{} {number}", network.name, flag.name))
 }
 
 impl Network {
