@@ -66,7 +66,10 @@ pub(crate) fn rounded_later(body: &Body, result: Val) -> (Body, Val) {
     let mut map: Vec<Val> = Vec::with_capacity(body.instrs.len());
     for &instr in &body.instrs {
         map.push(match instr {
-            Instr::Unary(UnaryOp::ThroughF16 | UnaryOp::ThroughBF16, a) if body.instrs[a.0 as usize] == Instr::Read(0) => {
+            // Also where the sum was rounded before.
+            Instr::Unary(UnaryOp::ThroughF16 | UnaryOp::ThroughBF16, a)
+                if later.instrs[map[a.0 as usize].0 as usize] == Instr::Read(0) =>
+            {
                 map[a.0 as usize]
             }
             _ => later.push(instr.map(|val| map[val.0 as usize])),
@@ -146,7 +149,8 @@ fn unary(make: &mut BodyBuilder, op: UnaryOp, x: Val) -> Val {
         | UnaryOp::ThroughF16
         | UnaryOp::Widen(..)
         // What is left of these has no kernel, and whoever makes code of them says so.
-        | UnaryOp::To(_) => make.un(op, x),
+        | UnaryOp::To(_)
+        | UnaryOp::ToExact(_) => make.un(op, x),
         UnaryOp::Exp => exponential::exp(make, x),
         UnaryOp::Sigmoid => exponential::sigmoid(make, x),
         UnaryOp::Log => logarithm::log(make, x),

@@ -98,6 +98,8 @@ pub(crate) fn machined(
             }
             Instr::Count => LaneValue::One(widths.make.push(instr)),
             Instr::Unary(UnaryOp::To(to), a) => widths.convert(of(a).0, of(a).1, to)?,
+            // Registers hold either as F32.
+            Instr::Unary(UnaryOp::ToExact(_), a) => of(a).0,
             Instr::Unary(op, a) => widths.unary(op, of(a).0, of(a).1)?,
             Instr::Binary(op, a, b) => widths.binary(op, of(a).0, of(b).0, of(a).1)?,
             Instr::Fma(a, b, c) if of(a).1 == ScalarType::F32 => {
@@ -133,7 +135,7 @@ fn is_plain(stage: &Stage, lanes: &[ScalarType]) -> bool {
     lanes.iter().all(|lane| lane.is_plain())
         && stage.reductions.iter().all(|fold| lanes[fold.0.0 as usize] != ScalarType::Bool)
         && !stage.body.instrs.iter().any(|instr| match *instr {
-            Instr::Unary(UnaryOp::To(_), _) => true,
+            Instr::Unary(UnaryOp::To(_) | UnaryOp::ToExact(_), _) => true,
             Instr::Binary(op, a, _) => divides(op) && lanes[a.0 as usize] == ScalarType::I32,
             _ => false,
         })

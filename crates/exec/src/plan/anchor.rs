@@ -486,7 +486,7 @@ impl Lowering<'_> {
         for (at, load) in wide.loads.iter_mut().enumerate() {
             let read = wide.body.read(at);
             let lane = ScalarType::of(load.dtype).filter(|&lane| is_half(lane) && matches!(load.source, Source::Buffer(_)));
-            reads.push(lane.map_or(read, |lane| wide.body.un(UnaryOp::To(lane), read)));
+            reads.push(lane.map_or(read, |lane| wide.body.un(UnaryOp::ToExact(lane), read)));
             if lane.is_some() {
                 *load = self.wide_load(load);
             }
@@ -685,7 +685,7 @@ fn is_epilogue(after: &Lazy, narrow: bool) -> bool {
         && ScalarType::of(after.dtype).is_some_and(stored)
         && lanes.iter().all(|&lane| held(lane))
         && !after.body.instrs.iter().any(|instr| match *instr {
-            Instr::Unary(UnaryOp::To(to), a) => !number(to) || !number(lanes[a.0 as usize]),
+            Instr::Unary(UnaryOp::To(to) | UnaryOp::ToExact(to), a) => !number(to) || !number(lanes[a.0 as usize]),
             // No condition comes from outside of its body.
             Instr::Const(_, lane) => lane == ScalarType::Bool,
             _ => false,

@@ -202,6 +202,8 @@ pub enum UnaryOp {
     /// Converts to a number type (reliability 4). A float becomes an integer towards zero and saturates, and NaN becomes 0.
     /// Integers wrap. A conversion to a float rounds once, to the nearest.
     To(ScalarType),
+    /// The same as [`UnaryOp::To`] a narrower float type, of which the float is known to be a number: nothing is rounded.
+    ToExact(ScalarType),
 }
 
 impl UnaryOp {
@@ -419,7 +421,7 @@ impl Body {
                     _,
                 ) => ScalarType::I32,
                 Instr::Unary(UnaryOp::ToFloat | UnaryOp::FromBits | UnaryOp::BoolToFloat, _) => ScalarType::F32,
-                Instr::Unary(UnaryOp::To(lane), _) => lane,
+                Instr::Unary(UnaryOp::To(lane) | UnaryOp::ToExact(lane), _) => lane,
                 Instr::Unary(UnaryOp::Widen(Widening::Signed, _), a) if of(a) == ScalarType::Bool => ScalarType::HalfBool,
                 Instr::Unary(UnaryOp::Widen(Widening::Signed | Widening::Unsigned, _), _) => ScalarType::HalfI64,
                 Instr::Unary(UnaryOp::Widen(..), _) => ScalarType::HalfF64,

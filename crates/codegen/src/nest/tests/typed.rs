@@ -137,7 +137,7 @@ fn meaning(instr: Instr, values: &[Tensor], read: &mut dyn FnMut(usize) -> Tenso
             let bytes = if lane == ScalarType::Bool { vec![u8::from(bits != 0)] } else { bits.to_le_bytes()[..width].to_vec() };
             Tensor::from_le_bytes(dtype(lane), &[], &bytes).expect("a constant")
         }
-        Instr::Unary(UnaryOp::To(lane), a) => of(a).cast(dtype(lane)).expect("a number of any type"),
+        Instr::Unary(UnaryOp::To(lane) | UnaryOp::ToExact(lane), a) => of(a).cast(dtype(lane)).expect("a number of any type"),
         Instr::Unary(op, a) => {
             let (float, int): (Map<f64>, Map<i128>) = match op {
                 UnaryOp::Neg => (|x| -x, |x| -x),
