@@ -2,7 +2,8 @@
 //!
 //! A tile is a list of points of one vector of channels. If the weights of the whole window fit into registers beside the sums,
 //! each input vector is loaded once and feeds all points that it touches. Otherwise weights are loaded tap by tap, and each
-//! multiply-add reads its own input. In both cases the taps of a point follow the order of the window. A loop goes over the
+//! multiply-add reads its own input. In both cases the taps of a point follow the order of the window; sums of bytes, which are exact,
+//! need no order ([`super::words`]). A loop goes over the
 //! rows of a large window, so its code is that of one row.
 
 use super::convert;
@@ -11,6 +12,7 @@ use super::epilogue::{Epilogue, Lanes, Sums};
 use super::pack::offsets;
 use super::points::{Cut, Shape, Tiles, extents, sizes};
 use super::registers::{INPUT, SPARE, TAIL, WEIGHTS};
+use super::words::WindowWords;
 use super::{ContractionCode, Entries, Packing, Plan, each_variant, normal, packing, streams};
 use crate::asm::{Asm, Cond, Isa, Mask, Mem, R, V, forms};
 use crate::machine::load_extended;
@@ -40,20 +42,33 @@ pub(crate) fn compile(depthwise: &Depthwise, target: &Target, asm: &mut Asm) -> 
     }
     let packing = packing(contract, lanes, 1);
     let taps = Taps::of(contract)?;
-    let tiles = plan.tiles(&epilogue, cut(&plan, packing.steps()), asm.isa())?;
+    let words = WindowWords::of(depthwise, &taps, target.byte_products, asm.isa());
+    let registers = words.as_ref().map_or(packing.steps() + 2, |words| words.registers() as u64);
+    let tiles = plan.tiles(&epilogue, cut(&plan, registers), asm.isa())?;
     // Tiles have few points: converting the window for all of them at once is the least.
     let group_code = contract.converted().map(|dtype| convert::by_groups(&packing, dtype, asm));
-    let entries = code(&tiles, &epilogue, &packing, (&taps, contract.factors, target.byte_products), asm)?;
+    let how = How { taps: &taps, factors: contract.factors, byte_products: target.byte_products, words: words.as_ref() };
+    let entries = code(&tiles, &epilogue, &packing, how, asm)?;
     let mut found = ContractionCode { group_code, ..plan.finish(packing, tiles, entries) };
     let size = contract.factors.input_bytes() as i64;
     found.input.groups = (0..plan.n_vectors).map(|group| size * input_columns.offset(group * lanes as u64)).collect();
     Some(found)
 }
 
+/// How a window is summed.
+#[derive(Clone, Copy)]
+struct How<'a> {
+    taps: &'a Taps,
+    factors: Factors,
+    byte_products: ByteProducts,
+    /// Absent where taps are summed one at a time.
+    words: Option<&'a WindowWords>,
+}
+
 /// The taps of one iteration of a loop over the window, as offsets of the input in elements.
-struct Taps {
-    offsets: Vec<i64>,
-    rounds: u64,
+pub(super) struct Taps {
+    pub(super) offsets: Vec<i64>,
+    pub(super) rounds: u64,
     /// Step from one iteration to the next, in bytes of the input.
     step: i32,
 }
@@ -72,16 +87,16 @@ impl Taps {
     }
 }
 
-/// Maximum number of points of a tile: as many as leave registers for the window, a value and a mask, if that is possible.
-fn most_points(taps: u64, registers: u64) -> u64 {
-    let beside = registers.saturating_sub(taps + 2);
-    if beside >= 4 { beside } else { registers - 4 }.min(MOST_POINTS)
+/// Maximum number of points of a tile: as many as leave so many `registers` of `all`, if that is possible.
+fn most_points(registers: u64, all: u64) -> u64 {
+    let beside = all.saturating_sub(registers);
+    if beside >= 4 { beside } else { all - 4 }.min(MOST_POINTS)
 }
 
-/// The cut into bundles of rows with the fewest tiles, which leave registers for `taps` vectors, a value and a mask; among equals
-/// the lowest, which has the least code.
-pub(super) fn cut(plan: &Plan, taps: u64) -> Cut {
-    let most = most_points(taps, plan.target.registers as u64);
+/// The cut into bundles of rows with the fewest tiles, which leave so many `registers`; among equals the lowest, which has the
+/// least code.
+pub(super) fn cut(plan: &Plan, registers: u64) -> Cut {
+    let most = most_points(registers, plan.target.registers as u64);
     let (_, rows, _) = extents(&plan.dims);
     let cuts = (1..=rows.min(most)).map(|rows| Cut { rows, most });
     let tiles = |cut: &Cut| sizes(&plan.dims, *cut).map(|(count, _)| count).sum::<u64>();
@@ -92,7 +107,7 @@ fn code(
     tiles: &Tiles,
     epilogue: &Epilogue,
     packing: &Packing,
-    (taps, factors, byte_products): (&Taps, Factors, ByteProducts),
+    how: How,
     asm: &mut Asm,
 ) -> Option<Entries> {
     let entry = |shape: &Shape| {
@@ -100,8 +115,7 @@ fn code(
             asm.align(LINE);
             let entry = asm.here();
             asm.mark(format!("window of {} points x {}", shape.len(), super::columns_of(vectors, tail)));
-            Window { sums: Sums { shape, vectors, tail, limit: None, first: None, epilogue }, taps, factors, byte_products }
-                .emit(asm);
+            Window { sums: Sums { shape, vectors, tail, limit: None, first: None, epilogue }, how }.emit(asm);
             Some(entry)
         })
     };
@@ -136,9 +150,7 @@ pub(super) fn begin(sums: &Sums, asm: &mut Asm) -> Option<Mask> {
 /// The code of a tile.
 struct Window<'a> {
     sums: Sums<'a>,
-    taps: &'a Taps,
-    factors: Factors,
-    byte_products: ByteProducts,
+    how: How<'a>,
 }
 
 /// Counter of iterations; the epilogue sets its pointers after them.
@@ -146,26 +158,38 @@ const ROUNDS: R = SPARE[0];
 
 impl Window<'_> {
     fn emit(&self, asm: &mut Asm) {
-        let used = &SPARE[..(self.sums.epilogue.n_streams() - 1).max(usize::from(self.taps.rounds > 1))];
+        let used = &SPARE[..(self.sums.epilogue.n_streams() - 1).max(usize::from(self.how.taps.rounds > 1))];
         each_tile(
             asm,
             &self.sums,
             used,
             0,
-            |_| (),
+            |asm| {
+                if self.words().is_some() {
+                    WindowWords::begin(asm);
+                }
+            },
             |asm| {
                 // The mask's register is the last one, which neither way of summing uses.
                 let mask = begin(&self.sums, asm);
-                if self.taps.rounds > 1 {
+                if let Some(words) = self.words() {
+                    return words.emit(&self.sums, asm);
+                }
+                if self.how.taps.rounds > 1 {
                     return self.by_rounds(asm, mask);
                 }
-                let touches = touches(self.sums.shape, &self.taps.offsets);
-                match self.sums.len() + self.taps.offsets.len() + 2 <= asm.isa().regs() && self.in_order(&touches) {
+                let touches = touches(self.sums.shape, &self.how.taps.offsets);
+                match self.sums.len() + self.how.taps.offsets.len() + 2 <= asm.isa().regs() && self.in_order(&touches) {
                     true => self.by_input(asm, &touches, mask),
                     false => self.by_tap(asm, mask),
                 }
             },
         );
+    }
+
+    /// The words by which it sums whole vectors.
+    fn words(&self) -> Option<&WindowWords> {
+        self.how.words.filter(|words| self.sums.tail.is_none() && self.sums.len() + words.registers() <= Isa::Avx512.regs())
     }
 
     /// Whether each point meets its taps in their order.
@@ -178,8 +202,8 @@ impl Window<'_> {
     }
 
     fn load(&self, asm: &mut Asm, dst: V, offset: i64, mask: Option<Mask>) {
-        let from = Mem::at(INPUT, (self.factors.input_bytes() as i64 * offset) as i32 - bias(asm.isa()));
-        if self.factors != Factors::Widened {
+        let from = Mem::at(INPUT, (self.how.factors.input_bytes() as i64 * offset) as i32 - bias(asm.isa()));
+        if self.how.factors != Factors::Widened {
             return asm.load_tail(dst, mask, from);
         }
         load_extended(asm, DType::U8, dst, mask, from);
@@ -188,8 +212,8 @@ impl Window<'_> {
     /// Adds the product of a weight and an input to a sum. The upper 16 bits of a lane that holds a byte are zero, so that their
     /// product adds nothing.
     fn add(&self, asm: &mut Asm, sum: V, weight: V, input: V) {
-        match self.factors {
-            Factors::Widened if self.byte_products == ByteProducts::Words => asm.op3(&forms::VPDPWSSD, sum, weight, input),
+        match self.how.factors {
+            Factors::Widened if self.how.byte_products == ByteProducts::Words => asm.op3(&forms::VPDPWSSD, sum, weight, input),
             Factors::Widened => {
                 // Whole vectors need no mask, whose register this is.
                 let product = V(asm.isa().regs() as u8 - 1);
@@ -203,7 +227,7 @@ impl Window<'_> {
     fn by_input(&self, asm: &mut Asm, touches: &[(i64, usize, usize)], mask: Option<Mask>) {
         let bytes = asm.isa().bytes();
         let value = self.sums.extra(0);
-        for tap in 0..self.taps.offsets.len() {
+        for tap in 0..self.how.taps.offsets.len() {
             asm.load(self.sums.extra(1 + tap), Mem::at(WEIGHTS, (tap * bytes) as i32));
         }
         for vector in touches.chunk_by(|a, b| a.0 == b.0) {
@@ -216,11 +240,11 @@ impl Window<'_> {
 
     /// Emits the window row by row.
     fn by_rounds(&self, asm: &mut Asm, mask: Option<Mask>) {
-        let weights = self.taps.offsets.len() * asm.isa().bytes();
-        asm.mov_ri(ROUNDS, self.taps.rounds as i64);
+        let weights = self.how.taps.offsets.len() * asm.isa().bytes();
+        asm.mov_ri(ROUNDS, self.how.taps.rounds as i64);
         let next = asm.bound();
         self.by_tap(asm, mask);
-        asm.add_ri(INPUT, self.taps.step);
+        asm.add_ri(INPUT, self.how.taps.step);
         asm.add_ri(WEIGHTS, weights as i32);
         asm.dec(ROUNDS);
         asm.jcc(Cond::NE, next);
@@ -229,11 +253,11 @@ impl Window<'_> {
     fn by_tap(&self, asm: &mut Asm, mask: Option<Mask>) {
         let bytes = asm.isa().bytes();
         let (weight, value) = (self.sums.extra(0), self.sums.extra(1));
-        for (tap, offset) in self.taps.offsets.iter().enumerate() {
+        for (tap, offset) in self.how.taps.offsets.iter().enumerate() {
             asm.load(weight, Mem::at(WEIGHTS, (tap * bytes) as i32));
             for (at, point) in self.sums.shape.iter().enumerate() {
                 let sum = self.sums.register(at, 0);
-                if mask.is_some() || self.factors == Factors::Widened {
+                if mask.is_some() || self.how.factors == Factors::Widened {
                     self.load(asm, value, point[0] + offset, mask);
                     self.add(asm, sum, weight, value);
                 } else {
@@ -251,9 +275,9 @@ mod tests {
     #[test]
     fn windows_leave_registers() {
         for registers in [16, 32] {
-            for taps in 1..60 {
-                let most = most_points(taps, registers);
-                assert!(most >= 4 && (most + taps + 2 <= registers || most + 4 <= registers), "{taps} {most}");
+            for beside in 1..60 {
+                let most = most_points(beside, registers);
+                assert!(most >= 4 && (most + beside <= registers || most + 4 <= registers), "{beside} {most}");
             }
         }
     }

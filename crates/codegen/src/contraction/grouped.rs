@@ -43,7 +43,7 @@ pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) ->
     let packing = packing(&merged, lanes, 1);
     // Beside the sums there are the input vectors, each in halves if groups reach over 128 bits, a shuffled one and a mask.
     let beside = AT_ONCE * halves(group) + 2;
-    let tiles = plan.tiles(&epilogue, cut(&plan, beside as u64 - 2), asm.isa())?;
+    let tiles = plan.tiles(&epilogue, cut(&plan, beside as u64), asm.isa())?;
     // The channels of a group are the last dimension of the sum, with one step for all.
     let taps = offsets(&merged.sum[..merged.sum.len() - 1], |dim| dim.input);
     let entries = code(&tiles, &epilogue, &packing, (&taps, group), asm)?;

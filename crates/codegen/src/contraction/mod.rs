@@ -29,6 +29,7 @@ mod schedule;
 mod strategy;
 mod sum;
 pub mod winograd;
+mod words;
 
 pub(crate) use choose::Choice;
 pub use compiled::{Compiled, WeightLayout};

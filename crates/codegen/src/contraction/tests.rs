@@ -482,7 +482,7 @@ fn windows_of_each_channel_are_chains_of_multiply_adds() {
             contract.weight_columns = Columns { block: units, outer: 0, inner: taps as i64 };
             decorate(&mut contract, rng.u32(0..512));
             let input_columns = Columns { block, outer: plane, inner: 1 };
-            let depthwise = Depthwise { contract: primitive(&contract, isa), input_columns };
+            let depthwise = Depthwise { contract: primitive(&contract, isa), input_columns, has_byte_weights: false };
             let mut asm = Asm::new(isa);
             let compiled = depthwise::compile(&depthwise, &target(isa), &mut asm);
             check_compiled(&depthwise.contract, input_columns, compiled, asm, round % 4 + 1, &mut rng);

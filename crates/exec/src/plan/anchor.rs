@@ -562,6 +562,12 @@ impl Lowering<'_> {
         }
     }
 
+    /// Whether a buffer holds constants that are integers of 8 bits.
+    fn holds_bytes(&self, buffer: BufferId) -> bool {
+        let Place::Const(id) = self.plan.buffers[buffer].place else { return false };
+        self.module.consts[id].to_vec::<i32>().is_some_and(|values| values.iter().all(|&value| i8::try_from(value).is_ok()))
+    }
+
     /// Whether code for integers of 8 bits suits the columns of a product.
     fn has_byte_columns(&self, product: &Product) -> bool {
         product.columns[1].is_multiple_of(self.options.byte_columns)
@@ -643,7 +649,10 @@ impl Lowering<'_> {
         ops.extend(&after.ops);
         let origin = self.anchors[anchor].origin;
         let kernel = match product.depthwise {
-            true => Kernel::Depthwise(Depthwise { contract, input_columns: columns_of(&data) }),
+            true => {
+                let has_byte_weights = contract.factors == Factors::Widened && self.holds_bytes(weight_buffer);
+                Kernel::Depthwise(Depthwise { contract, input_columns: columns_of(&data), has_byte_weights })
+            }
             // Whether it is worth it, and possible at all, the code generator knows.
             false if [product.points.len(), product.sum.len()] == [3, 4] => match self.most_tile(&contract, weight_buffer) {
                 Some(tile) => Kernel::Winograd(Winograd { contract, tile }),

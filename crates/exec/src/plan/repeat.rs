@@ -119,7 +119,7 @@ impl Repeated {
 
 /// Whether a plan depends on the elements of the step's weights.
 fn reads_weights(step: &Step) -> bool {
-    step.work.contract().is_some_and(|contract| contract.factors == Factors::Pairs)
+    step.work.contract().is_some_and(|contract| matches!(contract.factors, Factors::Pairs | Factors::Widened))
 }
 
 /// The expressions that a step names.

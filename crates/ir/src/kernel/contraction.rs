@@ -271,6 +271,8 @@ pub struct Depthwise {
     /// Everything except the columns' positions in the input; its input offset is that of column 0.
     pub contract: Contraction,
     pub input_columns: Columns,
+    /// Whether the weights of [`Factors::Widened`] are known to be integers of 8 bits.
+    pub has_byte_weights: bool,
 }
 
 /// A convolution that Winograd's method may compute by tiles of outputs, with fewer multiplications, if possible and faster.

@@ -110,33 +110,38 @@ fn products_of_bytes_are_exact() {
     }
 }
 
+/// Channels side by side, or in blocks of a vector, whose windows may be summed by words of pixels.
 #[test]
 fn depthwise_windows_of_bytes_are_exact() {
     let mut rng = fastrand::Rng::with_seed(4);
-    for ((isa, target), channels) in targets().flat_map(|target| (1..50u64).map(move |channels| (target, channels))) {
-        let channels = if isa == Isa::Avx2 { 8 * channels } else { channels };
-        let (size, taps) = (rng.u64(1..12), rng.u64(1..5));
-        let (rows, columns) = (size + taps - 1, size + taps - 1);
+    for ((isa, target), round) in targets().flat_map(|target| (1..150u64).map(move |round| (target, round))) {
+        let lanes = isa.lanes() as u64;
+        let in_blocks = round > 50;
+        let channels = if in_blocks || isa == Isa::Avx2 { lanes * rng.u64(1..4) } else { round };
+        let block = if in_blocks { lanes } else { channels };
+        let ([high, wide], stride) = ([rng.u64(1..10), rng.u64(1..20)], rng.u64(1..3));
+        let [tall, taps] = [rng.u64(1..5), rng.u64(1..10)];
+        let (rows, columns) = (stride * (high - 1) + tall, stride * (wide - 1) + taps);
         let contract = Contraction {
             factors: Factors::Widened,
             dtype: DType::I32,
-            points: vec![dim(size, columns * channels, size * channels), dim(size, channels, channels)],
-            sum: vec![dim(taps, columns * channels, taps), dim(taps, channels, 1)],
-            weight_columns: Columns { block: channels, outer: 0, inner: (taps * taps) as i64 },
+            points: vec![dim(high, stride * columns * block, wide * channels), dim(wide, stride * block, channels)],
+            sum: vec![dim(tall, columns * block, taps), dim(taps, block, 1)],
+            weight_columns: Columns { block: channels, outer: 0, inner: (tall * taps) as i64 },
             ..product(1, 1, channels, 1, true)
         };
-        let input_columns = Columns { block: channels, outer: 0, inner: 1 };
+        let input_columns = Columns { block, outer: (rows * columns * block) as i64, inner: 1 };
         let mut asm = Asm::new(isa);
-        let depthwise = Depthwise { contract: primitive(&contract, isa), input_columns };
+        let depthwise = Depthwise { contract: primitive(&contract, isa), input_columns, has_byte_weights: true };
         let compiled = depthwise::compile(&depthwise, &target, &mut asm).expect("there is code for it");
         let code = Code::new(asm).unwrap();
         let side = Side::ALL[rng.usize(0..3)];
         let input: Vec<u8> = (0..rows * columns * channels).map(|_| rng.u8(..)).collect();
-        let weights: Vec<i32> = (0..channels * taps * taps).map(|_| rng.i8(..).into()).collect();
+        let weights: Vec<i32> = (0..channels * tall * taps).map(|_| rng.i8(..).into()).collect();
         let words: Vec<[u8; 4]> = weights.iter().map(|weight| weight.to_ne_bytes()).collect();
         let mut packed = vec![[0u8; 4]; compiled.packing.elements() as usize];
         assert!(compiled.packing.pack(&words, &mut packed));
-        let out = GuardedBuffer::<i32>::output((size * size * channels) as usize, side);
+        let out = GuardedBuffer::<i32>::output((high * wide * channels) as usize, side);
         let (input_at, packed) =
             (GuardedBuffer::new(&input, side).read_only(), GuardedBuffer::new(packed.as_flattened(), side).read_only());
         let pointers: [*mut u8; 3] = [input_at.as_mut_ptr(), std::ptr::null_mut(), out.as_mut_ptr().cast()];
@@ -149,14 +154,15 @@ fn depthwise_windows_of_bytes_are_exact() {
             });
         }
         let mut at = 0;
-        each(&[size, size, channels], |p| {
+        each(&[high, wide, channels], |p| {
             let mut sum = 0;
-            each(&[taps, taps], |k| {
-                let place = ((p[0] + k[0]) * columns + p[1] + k[1]) * channels + p[2];
-                let weight = weights[((p[2] * taps + k[0]) * taps + k[1]) as usize];
+            each(&[tall, taps], |k| {
+                let pixel = (stride * p[0] + k[0]) * columns + stride * p[1] + k[1];
+                let place = input_columns.offset(p[2]) as u64 + pixel * block;
+                let weight = weights[((p[2] * tall + k[0]) * taps + k[1]) as usize];
                 sum += i32::from(input[place as usize]) * weight;
             });
-            assert_eq!(out.values()[at], sum, "{p:?} of {size}x{size}x{channels}, window {taps}");
+            assert_eq!(out.values()[at], sum, "{p:?} of {high}x{wide}x{channels}, window {tall}x{taps} by {stride}");
             at += 1;
         });
     }

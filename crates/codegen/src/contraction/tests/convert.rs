@@ -180,7 +180,7 @@ fn depthwise_windows_convert_weights() {
             contract.weight_columns = Columns { block: conv.units, outer: 0, inner: 9 };
             let input_columns = Columns { block: conv.block, outer: plane, inner: 1 };
             check(&contract, input_columns, isa, &mut rng, &|contract, asm| {
-                let depthwise = Depthwise { contract: contract.clone(), input_columns };
+                let depthwise = Depthwise { contract: contract.clone(), input_columns, has_byte_weights: false };
                 depthwise::compile(&depthwise, &target(isa), asm).expect("there is code for it").into()
             });
         }
