@@ -10,7 +10,7 @@ use super::convert;
 use super::emit::{LINE, bias, each_tile};
 use super::epilogue::{Epilogue, Lanes, Sums};
 use super::pack::offsets;
-use super::points::{Cut, Shape, Tiles, extents, sizes};
+use super::points::{Cut, Shape, Tiles, extents, sizes, touches};
 use super::registers::{INPUT, SPARE, TAIL, WEIGHTS};
 use super::words::WindowWords;
 use super::{ContractionCode, Entries, Packing, Plan, each_variant, normal, packing, streams};
@@ -42,7 +42,8 @@ pub(crate) fn compile(depthwise: &Depthwise, target: &Target, asm: &mut Asm) -> 
     }
     let packing = packing(contract, lanes, 1);
     let taps = Taps::of(contract)?;
-    let words = WindowWords::of(depthwise, &taps, target.byte_products, asm.isa());
+    let is_whole = taps.rounds == 1;
+    let words = is_whole.then(|| WindowWords::of(depthwise, &taps.offsets, target.byte_products, asm.isa())).flatten();
     let registers = words.as_ref().map_or(packing.steps() + 2, |words| words.registers() as u64);
     let tiles = plan.tiles(&epilogue, cut(&plan, registers), asm.isa())?;
     // Tiles have few points: converting the window for all of them at once is the least.
@@ -66,9 +67,9 @@ struct How<'a> {
 }
 
 /// The taps of one iteration of a loop over the window, as offsets of the input in elements.
-pub(super) struct Taps {
-    pub(super) offsets: Vec<i64>,
-    pub(super) rounds: u64,
+struct Taps {
+    offsets: Vec<i64>,
+    rounds: u64,
     /// Step from one iteration to the next, in bytes of the input.
     step: i32,
 }
@@ -103,13 +104,7 @@ pub(super) fn cut(plan: &Plan, registers: u64) -> Cut {
     cuts.min_by_key(tiles).unwrap_or(Cut { rows: 1, most })
 }
 
-fn code(
-    tiles: &Tiles,
-    epilogue: &Epilogue,
-    packing: &Packing,
-    how: How,
-    asm: &mut Asm,
-) -> Option<Entries> {
+fn code(tiles: &Tiles, epilogue: &Epilogue, packing: &Packing, how: How, asm: &mut Asm) -> Option<Entries> {
     let entry = |shape: &Shape| {
         each_variant(packing, asm, |asm, vectors, tail| {
             asm.align(LINE);
@@ -121,15 +116,6 @@ fn code(
     };
     let entries: Vec<[usize; 2]> = tiles.shapes.iter().map(entry).collect::<Option<_>>()?;
     Some(Entries { next_bytes: vec![0; entries.len()], entries })
-}
-
-/// Uses of each input vector by the points of a tile: `(offset, point, tap)`, by offset.
-pub(super) fn touches(shape: &Shape, taps: &[i64]) -> Vec<(i64, usize, usize)> {
-    let points = shape.iter().enumerate();
-    let mut touches: Vec<(i64, usize, usize)> =
-        points.flat_map(|(at, point)| taps.iter().enumerate().map(move |(tap, offset)| (point[0] + offset, at, tap))).collect();
-    touches.sort_unstable();
-    touches
 }
 
 /// Sets the sums to zero. Returns the mask of a partial vector, which takes the last register on AVX2.

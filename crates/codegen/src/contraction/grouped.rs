@@ -7,11 +7,11 @@
 //!
 //! Absent: groups as long as a vector, or longer, for which direct sums have whole vectors.
 
-use super::depthwise::{begin, cut, touches};
+use super::depthwise::{begin, cut};
 use super::emit::{LINE, bias, each_tile};
 use super::epilogue::{Epilogue, Sums};
 use super::pack::offsets;
-use super::points::{Shape, Tiles};
+use super::points::{Shape, Tiles, touches};
 use super::registers::{INPUT, SPARE, WEIGHTS};
 use super::{ContractionCode, Entries, Packing, Plan, columns_of, each_variant, normal, packing};
 use crate::asm::{Asm, Mask, Mem, Width, forms};

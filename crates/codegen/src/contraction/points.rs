@@ -229,6 +229,15 @@ fn minus(a: &[i64], b: &[i64]) -> Vec<i64> {
     a.iter().zip(b).map(|(a, b)| a.wrapping_sub(*b)).collect()
 }
 
+/// Uses of each input vector by the points of a tile: `(offset, point, tap)`, by offset.
+pub(crate) fn touches(shape: &Shape, taps: &[i64]) -> Vec<(i64, usize, usize)> {
+    let points = shape.iter().enumerate();
+    let mut touches: Vec<(i64, usize, usize)> =
+        points.flat_map(|(at, point)| taps.iter().enumerate().map(move |(tap, offset)| (point[0] + offset, at, tap))).collect();
+    touches.sort_unstable();
+    touches
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,10 +6,9 @@
 //! points beside each other. A run of more than four taps has words that overlap, of which the last one leaves out what the
 //! others have. Absent: runs of one or two taps, windows with gaps, and partial vectors of channels.
 
-use super::depthwise::{Taps, touches};
 use super::emit::bias;
 use super::epilogue::Sums;
-use super::points::Shape;
+use super::points::{Shape, touches};
 use super::registers::{INPUT, TAIL, WEIGHTS};
 use crate::asm::{Asm, Isa, Mask, Mem, R, V, Width, forms};
 use relayc_ir::kernel::{ByteProducts, Depthwise, Factors};
@@ -48,17 +47,16 @@ struct Use {
 }
 
 impl WindowWords {
-    /// The words of a window with these taps; `None` where there is no code for it by words.
-    pub(super) fn of(depthwise: &Depthwise, taps: &Taps, products: ByteProducts, isa: Isa) -> Option<WindowWords> {
+    /// The words of a window with taps at these offsets; `None` where there is no code for it by words.
+    pub(super) fn of(depthwise: &Depthwise, offsets: &[i64], products: ByteProducts, isa: Isa) -> Option<WindowWords> {
         let is_possible = isa == Isa::Avx512
-            && taps.rounds == 1
             && products == ByteProducts::Words
             && depthwise.has_byte_weights
             && depthwise.contract.factors == Factors::Widened;
         is_possible.then_some(())?;
         let mut words = vec![];
         let mut first = 0;
-        for run in taps.offsets.chunk_by(|a, b| b - a == PIXEL) {
+        for run in offsets.chunk_by(|a, b| b - a == PIXEL) {
             if run.len() < PIXELS - 1 {
                 return None;
             }

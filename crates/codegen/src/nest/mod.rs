@@ -25,6 +25,7 @@ mod rows;
 mod shape;
 mod state;
 mod window;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -61,8 +62,8 @@ pub fn estimate(nest: &Nest, isa: Isa) -> Option<f64> {
 }
 
 fn normalized(nest: &Nest, isa: Isa) -> Option<NormalizedNest> {
-    let halved = halved::halved(nest);
-    NormalizedNest::new(halved.as_ref().unwrap_or(nest), isa == Isa::Avx512)
+    let changed = halved::halved(nest).or_else(|| words::in_words(nest));
+    NormalizedNest::new(changed.as_ref().unwrap_or(nest), isa == Isa::Avx512)
 }
 
 /// Appends the function of a nest, by the `wanted` strategy if a reason of this nest names it; `None`, with nothing appended, for

@@ -331,3 +331,53 @@ fn folds_of_every_type() {
         check_typed(&typed_rows(&mut Rng::with_seed(seed)), "typed rows", seed);
     }
 }
+
+/// Bytes from four planes, one beside the other; also of a plane that all share, and at places that are no words.
+#[test]
+fn bytes_that_make_words() {
+    for seed in seeds(200) {
+        let rng = &mut Rng::with_seed(seed);
+        let (rows, columns) = (rng.u64(1..5), rng.u64(1..70));
+        let lane = [ScalarType::U8, ScalarType::I8, ScalarType::F32, ScalarType::I16, ScalarType::F16][rng.usize(..5)];
+        let to = [ScalarType::U8, ScalarType::I8][rng.usize(..2)];
+        let plane = (rows * columns) as i64 + rng.i64(0..3);
+        let step = [4, 4, 4, 5][rng.usize(..4)];
+        let first = [0, 0, 4, 1][rng.usize(..4)];
+        let access =
+            |arg, lane, offset, kept: [i64; 3]| Access { arg, dtype: dtype(lane), offset, kept: kept.to_vec(), reduced: vec![] };
+        let reads = [
+            access(0, lane, 0, [columns as i64, 1, plane]),
+            access(1, lane, 0, [columns as i64, 1, if rng.bool() { plane } else { 0 }]),
+        ];
+        let writes = [access(2, to, first, [step * columns as i64, step, 1])];
+        let mut body = Body::new();
+        let (x, y) = (body.read(0), body.read(1));
+        let sum = if rng.bool() { body.bin(BinaryOp::Add, x, y) } else { x };
+        let val = body.un(UnaryOp::To(to), sum);
+        let width = dtype(lane).bytes() as usize;
+        let mut random = |n: usize| -> Vec<u8> {
+            let values = (0..n).flat_map(|_| {
+                let number = Tensor::scalar(rng.i64(-200..300) as f64 / 4.0);
+                number.cast(dtype(lane)).expect("a number of any type").to_le_bytes()
+            });
+            values.collect()
+        };
+        let n = 4 * plane as usize;
+        let memory = vec![random(n), random(n), vec![0; first as usize + step as usize * (rows * columns) as usize]];
+        assert_eq!(memory[0].len(), n * width);
+        let stages = vec![Stage { each: true, body, reductions: vec![], stores: vec![Store { val, write: 0 }] }];
+        // The dimension of the bytes of a word may stand anywhere.
+        let mut order = [0, 1, 2];
+        rng.shuffle(&mut order);
+        let extents = [rows, columns, 4];
+        let sorted = |access: &Access| Access { kept: order.map(|at| access.kept[at]).to_vec(), ..access.clone() };
+        let nest = Nest {
+            dims: order.map(|at| extents[at]).to_vec(),
+            reduce: vec![],
+            reads: reads.iter().map(sorted).collect(),
+            writes: writes.iter().map(sorted).collect(),
+            stages,
+        };
+        check_typed(&Case { nest, memory, matching: Match::Exact }, "words", seed);
+    }
+}
