@@ -13,7 +13,7 @@
 //! tile does not divide give more tiles.
 
 use super::points::{Cut, PointDim, extents, sizes};
-use relayc_ir::kernel::{ContractionDim, Factors, Target};
+use relayc_ir::kernel::{ByteProducts, ContractionDim, Factors, Target};
 
 /// A tile, and how the points are cut into tiles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +34,11 @@ pub(crate) enum Feed {
     Embedded,
 }
 
+/// Whether products are added to sums by an instruction of its own: AVX512-VNNI has one for both.
+pub(crate) fn adds_apart(factors: Factors, target: &Target) -> bool {
+    matches!(factors, Factors::Pairs | Factors::WidePairs) && target.byte_products == ByteProducts::Pairs
+}
+
 /// How a tile is fed; `None` if it does not fit the registers.
 ///
 /// A product of bytes does not embed its input: the operand that may lie in memory is the signed one, which the weights are.
@@ -42,8 +47,8 @@ pub(crate) fn feed(points: u64, vectors: u64, factors: Factors, target: &Target)
     let sums = points * vectors;
     let kept = points.min(vectors);
     let embeds = target.lanes == 16 && factors == Factors::Floats;
-    // Products of pairs are added by an instruction of its own, from the last register.
-    let registers = if matches!(factors, Factors::Pairs | Factors::WidePairs) { registers - 1 } else { registers };
+    // The last register has the products.
+    let registers = if adds_apart(factors, target) { registers - 1 } else { registers };
     match () {
         // A broadcast of its own is used once with one vector of columns.
         () if vectors == 1 && embeds => (sums + vectors <= registers).then_some(Feed::Embedded),
@@ -125,9 +130,12 @@ pub(crate) fn tile_cycles(points: u64, vectors: u64, sum: Sum, target: &Target) 
     let weights = (vectors as usize * target.lanes * weight_bytes) as f64 / target.l2_bytes as f64;
     let (arithmetic, instructions) = match sum.factors {
         // A multiplication and an addition, and the widening of each input, on three units of the machine.
-        Factors::Pairs => ((2.0 * sums + points as f64) / (1.5 * target.fmas as f64), instructions + sums + points as f64),
-        Factors::WidePairs => (2.0 * sums / (1.5 * target.fmas as f64), instructions + sums),
-        Factors::Floats | Factors::Bytes | Factors::Widened => {
+        Factors::Pairs | Factors::WidePairs if adds_apart(sum.factors, target) => {
+            let widened = if sum.factors == Factors::Pairs { points as f64 } else { 0.0 };
+            ((2.0 * sums + widened) / (1.5 * target.fmas as f64), instructions + sums + widened)
+        }
+        Factors::Pairs => ((sums + points as f64) / target.fmas as f64, instructions + points as f64),
+        Factors::Floats | Factors::Bytes | Factors::Widened | Factors::WidePairs => {
             ((sums + conversions) / target.fmas as f64, instructions + conversions)
         }
     };

@@ -39,6 +39,8 @@ pub(crate) struct TileCode<'a> {
     pub(crate) sums: Sums<'a>,
     pub(crate) feed: Feed,
     pub(crate) factors: Factors,
+    /// As [`super::choose::adds_apart`] says.
+    pub(crate) adds_apart: bool,
     /// The dtype of weights that are converted when they are loaded.
     pub(crate) converted: Option<DType>,
     pub(crate) sum: &'a SumLoops,
@@ -249,6 +251,7 @@ impl TileCode<'_> {
     fn add(&self, asm: &mut Asm, sum: V, input: V, weights: V) {
         match self.factors {
             Factors::Bytes => asm.op3(&forms::VPDPBUSD, sum, input, weights),
+            Factors::Pairs | Factors::WidePairs if !self.adds_apart => asm.op3(&forms::VPDPWSSD, sum, input, weights),
             Factors::Pairs | Factors::WidePairs => {
                 let product = V(asm.isa().regs() as u8 - 1);
                 asm.op3(&forms::VPMADDWD, product, input, weights);

@@ -457,7 +457,8 @@ fn code(
             let first = if tail.is_none() { epilogue.first_term(shape) } else { None };
             let sums = Sums { shape, vectors, tail, limit: None, first, epilogue };
             let (factors, count) = (contract.factors, sum.take_count());
-            let tile = TileCode { sums, feed, factors, converted, sum: &sum, counted: count.is_some(), next_lines, ahead };
+            let (adds_apart, counted) = (choose::adds_apart(factors, target), count.is_some());
+            let tile = TileCode { sums, feed, factors, adds_apart, converted, sum: &sum, counted, next_lines, ahead };
             let words = || format!("tile of {} points x {}", shape.len(), columns_of(vectors, tail));
             asm.function(Kind::Tile, &tile, count.as_slice(), |asm| {
                 asm.mark(words());

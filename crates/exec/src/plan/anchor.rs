@@ -177,9 +177,11 @@ impl Lowering<'_> {
         products.iter().for_each(|product| super::request::widen(&mut wanted, &margins(product, &shape)));
         let lanes = [ScalarType::of(call.arg(0).dtype)?, ScalarType::of(call.arg(1).dtype)?];
         let out = ScalarType::of(call.out().dtype)?;
-        let bytes = match self.options.target.byte_products {
-            ByteProducts::Pairs => [lanes[0], lanes[1], out] == [ScalarType::U8, ScalarType::I16, ScalarType::I32],
-            ByteProducts::Words => [lanes[0], lanes[1], out] == [ScalarType::U8, ScalarType::I8, ScalarType::I32],
+        let words = self.options.target.byte_products == ByteProducts::Words;
+        let bytes = match [lanes[0], lanes[1], out] {
+            [ScalarType::U8, ScalarType::I16, ScalarType::I32] => true,
+            [ScalarType::U8, ScalarType::I8, ScalarType::I32] => words,
+            _ => false,
         };
         let strided = |product: &Product| !in_whole_words(&product.data, &placed[data_arg], product);
         if bytes && products.iter().any(strided) {
@@ -589,7 +591,7 @@ impl Lowering<'_> {
         let (out, out_offset) = strides(&product.out, view, n_dims);
         let factors = match self.anchors[anchor].dtype == DType::I32 {
             true if product.depthwise => Factors::Widened,
-            true if self.options.target.byte_products == ByteProducts::Pairs => Factors::Pairs,
+            true if inputs[1 - product.data_arg].dtype == DType::I16 => Factors::Pairs,
             true => Factors::Bytes,
             false => Factors::Floats,
         };

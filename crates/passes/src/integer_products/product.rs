@@ -7,7 +7,7 @@ use super::unsigned::Unsigned;
 use relayc_base::Span;
 use relayc_ir::kernel::{ByteProducts, is_exact_by_tiles};
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::DType;
+use relayc_ir::types::{DType, Dim};
 use relayc_ir::{AttrValue, ExprId, Module};
 use relayc_ops::declarations::{
     ADD, CONV2D, Conv2dAttrs, DENSE, MATMUL, MULTIPLY, MatmulAttrs, PAD, QNN_CONV2D, QNN_DENSE, SUBTRACT,
@@ -18,6 +18,9 @@ const WORD: usize = 4;
 
 /// The products of bytes whose sum is within int32 whatever they are. A sum of floats may have no more; one of int32 wraps anyway.
 const MOST_TERMS: usize = i32::MAX as usize / (255 * 128);
+
+/// Tiles of Winograd's method that are too few to read its weights for.
+const FEW_TILES: i64 = 16;
 
 pub(super) struct Products<'a> {
     cx: &'a PassCx<'a>,
@@ -68,9 +71,19 @@ impl<'a> Products<'a> {
         self.cx.typed_call(module, span, &MULTIPLY, &[float, factor], vec![])
     }
 
-    /// Weights in the dtype that the machine multiplies.
-    fn factors(&self, ints: Tensor) -> Option<Tensor> {
-        if self.cx.byte_products == ByteProducts::Pairs { ints.cast(DType::I16) } else { Some(ints) }
+    /// Weights in the dtype that is multiplied: as pairs, or as words of bytes where the machine has products of those.
+    fn factors(&self, ints: Tensor, as_pairs: bool) -> Option<Tensor> {
+        if as_pairs || self.cx.byte_products == ByteProducts::Pairs { ints.cast(DType::I16) } else { Some(ints) }
+    }
+
+    /// Whether Winograd's method on pairs is faster than direct sums of words. It has a quarter of the products, which take twice as
+    /// long; what is left pays for its transforms if there are many channels, and for its larger weights if there are many tiles.
+    fn pays_by_tiles(&self, ins: usize, shape: &[Dim]) -> Option<bool> {
+        let [batch, _, height, width] = *shape.first_chunk()?;
+        let tiles = [height, width]
+            .iter()
+            .try_fold(batch.value()?, |tiles, side| Some(tiles.saturating_mul(side.value()?.saturating_add(3) / 4)))?;
+        Some(ins >= 64 && tiles > FEW_TILES)
     }
 
     /// Whether Winograd's method computes a convolution by these weights, in `OIHW`, in integers: blocks of channels fill its
@@ -124,7 +137,9 @@ impl<'a> Products<'a> {
         // Winograd's method needs fewer than half the products of floats, which are as fast as pairs of bytes then, unless it is
         // exact for these.
         let winograd = !depthwise && [height, width] == [3, 3] && of.strides == [1, 1] && of.dilation == [1, 1];
-        let in_floats = self.cx.byte_products == ByteProducts::Pairs && winograd && !self.exact_by_tiles(&weights.ints)?;
+        let by_tiles = winograd && self.exact_by_tiles(&weights.ints)?;
+        let in_floats = self.cx.byte_products == ByteProducts::Pairs && winograd && !by_tiles;
+        let as_pairs = by_tiles && self.pays_by_tiles(ins, dims(module, expr)?).unwrap_or(false);
         (data.scale.is_none() || ins * height * width <= MOST_TERMS && !in_floats).then_some(())?;
         let scales = match data.scale {
             Some(_) => Some(columns(weights.scales(0)?, &[outs, 1, 1])),
@@ -160,7 +175,7 @@ impl<'a> Products<'a> {
             true => weights.ints.cast(DType::I32)?,
             false => {
                 set(&mut values, "kernel_layout", AttrValue::str("OHWI"))?;
-                self.factors(Tensor::from_vec(&[outs, height, width, whole], kernel))?
+                self.factors(Tensor::from_vec(&[outs, height, width, whole], kernel), as_pairs)?
             }
         };
         let kernel = self.cx.constant(module, span, kernel);
@@ -185,7 +200,7 @@ impl<'a> Products<'a> {
             ints.to_vec::<i8>()?.chunks_exact(inputs).map(|row| row.iter().map(|&w| i32::from(w)).sum()).collect();
         let values =
             DENSE.attrs?.values(&[("units", AttrValue::int(units as i64)), ("out_dtype", AttrValue::DType(Some(DType::I32)))]);
-        let ints = self.factors(ints)?;
+        let ints = self.factors(ints, false)?;
         let matrix = self.cx.constant(module, span, ints);
         let sum = self.cx.typed_call(module, span, &DENSE, &[data.q, matrix], values)?;
         let sum = self.without_zero(module, span, sum, data.zero, Tensor::from_vec(&[units], sums))?;
