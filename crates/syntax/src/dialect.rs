@@ -36,8 +36,15 @@ pub(crate) struct OldForm {
     /// The text to replace; empty if something is missing.
     pub(crate) span: Span,
     pub(crate) replacement: String,
-    /// The whole construct in today's form, for a message.
-    pub(crate) today: &'static str,
+    /// The whole construct in today's form, for a message; `None` where another replacement of the same construct has it.
+    pub(crate) today: Option<&'static str>,
+}
+
+/// The first construct in an old form: its place, today's form, and how many constructs there are.
+pub(crate) fn first_of(forms: &[OldForm]) -> Option<(Span, &'static str, usize)> {
+    let mut constructs = forms.iter().filter_map(|form| Some((form.span, form.today?)));
+    let (span, today) = constructs.next()?;
+    Some((span, today, 1 + constructs.count()))
 }
 
 /// The last version of TVM that may have printed a text with old forms and this header: 7 for 0.7.
@@ -89,8 +96,16 @@ struct Pass<'s> {
 
 impl Pass<'_> {
     fn replace(&mut self, start: u32, end: u32, replacement: impl Into<String>, today: &'static str) {
-        let span = Span { file: self.file, start, end };
-        self.forms.push(OldForm { span, replacement: replacement.into(), today });
+        self.forms.push(OldForm { span: self.span(start, end), replacement: replacement.into(), today: Some(today) });
+    }
+
+    /// Replaces another part of the construct replaced last.
+    fn replace_also(&mut self, start: u32, end: u32, replacement: &str) {
+        self.forms.push(OldForm { span: self.span(start, end), replacement: replacement.into(), today: None });
+    }
+
+    fn span(&self, start: u32, end: u32) -> Span {
+        Span { file: self.file, start, end }
     }
 
     /// `%r^` becomes `ref_read(%r)`, `(%r := v)` becomes `ref_write(%r, v)`.
@@ -117,8 +132,8 @@ impl Pass<'_> {
                 let first = out[start].start;
                 out.splice(start..start, [empty(Tok::RefRead, first), empty(Tok::LParen, first)]);
                 out.push(Token { tok: Tok::RParen, ..token });
-                self.replace(first, first, "ref_read(", "ref_read(r)");
-                self.replace(token.start, token.end, ")", "ref_read(r)");
+                self.replace(first, first, "ref_read(", "ref_read(%r)");
+                self.replace_also(token.start, token.end, ")");
                 // What is closed now is the whole `ref_read`.
                 last_closed = Some(start + 1);
             } else if is_write
@@ -134,8 +149,8 @@ impl Pass<'_> {
                 let is_blank = self.source[before as usize..token.start as usize].trim().is_empty();
                 let before = if is_blank { before } else { token.start };
                 out.push(Token { tok: Tok::Comma, end: token.end + 1, ..token });
-                self.replace(first, first, "ref_write", "ref_write(r, v)");
-                self.replace(before, token.end + 1, ",", "ref_write(r, v)");
+                self.replace(first, first, "ref_write", "ref_write(%r, %v)");
+                self.replace_also(before, token.end + 1, ",");
                 at += 1;
             } else {
                 out.push(token);
@@ -182,7 +197,7 @@ impl Pass<'_> {
             let doubled =
                 out.last().is_some_and(|last| last.tok == Tok::Semi && last.end == token.start && last.start < last.end);
             if token.tok == Tok::Semi && doubled {
-                self.replace(token.start, token.end, "", "a; b");
+                self.replace(token.start, token.end, "", "%a; %b");
             } else {
                 out.push(token);
             }

@@ -437,7 +437,7 @@ pub(super) fn malformed(place: Span, name: &str) -> Diagnostic {
 pub(super) fn old_forms(first: Span, today: &str, n: usize) -> Diagnostic {
     let report = Diagnostic::new(W0010, "text of an older TVM").at(first, "not written so any more");
     let report = report.note(format!("today one writes `{today}`"));
-    let report = if n > 1 { report.note(format!("and {} like it", count(n - 1, "more place"))) } else { report };
+    let report = if n > 1 { report.note(format!("and {}", count(n - 1, "more place"))) } else { report };
     report.help("`relayc fmt --upgrade` writes it as today's")
 }
 

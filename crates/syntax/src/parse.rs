@@ -150,9 +150,9 @@ fn read(
     }
     // `%x ^ %y` is no reference of TVM 0.6.
     let is_xor = |form: Span| problems.shown.iter().any(|problem| problem.code == codes::E0105 && problem.span() == form);
-    if let Some(first) = old_forms.first().filter(|first| !is_xor(first.span)) {
+    if let Some((first, today, n)) = dialect::first_of(&old_forms).filter(|(first, ..)| !is_xor(*first)) {
         ast.age = dialect::age(version.map(|version| ast.text(version)));
-        problems.shown.push(errors::old_forms(first.span, first.today, old_forms.len()));
+        problems.shown.push(errors::old_forms(first, today, n));
     }
     ast.old_forms = old_forms;
     ast.typed_numbers = typed_numbers;

@@ -25,7 +25,7 @@ pub(crate) fn too_large(place: Span) -> Diagnostic {
 pub(crate) fn old_text(first: Span, today: &str, n: usize) -> Diagnostic {
     let report = Diagnostic::new(codes::E0105, "text of an older TVM is not formatted as it is");
     let report = report.at(first, "not written so any more").note(format!("today one writes `{today}`"));
-    let report = if n > 1 { report.note(format!("and {} like it", count(n - 1, "more place"))) } else { report };
+    let report = if n > 1 { report.note(format!("and {}", count(n - 1, "more place"))) } else { report };
     report.help("`relayc fmt --upgrade` writes it as today's first")
 }
 

@@ -10,6 +10,7 @@
 use super::verify::{FORMATTED, Text, same_comments, same_shape};
 use super::{errors, errors_of, is_covered};
 use crate::ast::{Ast, Root};
+use crate::dialect::first_of;
 use crate::lexer;
 use crate::old_calls::OldCalls;
 use crate::parse::parse_as_written;
@@ -93,6 +94,6 @@ fn names_without_dots(file: FileId, tokens: &[Token], source: &str) -> Vec<Edit>
 
 /// Reports the first place of a tree that today's TVM does not read; `None` if it reads everything.
 pub(crate) fn first_old_form(ast: &Ast) -> Option<Diagnostic> {
-    let first = ast.old_forms.first()?;
-    Some(errors::old_text(first.span, first.today, ast.old_forms.len()))
+    let (first, today, n) = first_of(&ast.old_forms)?;
+    Some(errors::old_text(first, today, n))
 }
