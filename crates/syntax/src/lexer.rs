@@ -450,10 +450,13 @@ impl Lexer<'_> {
         let line = content.as_bytes().iter().position(|b| *b == b'\n').map_or(content, |end| &content[..end]);
         let Some(len) = line.find(']') else {
             self.inner.bump(line.trim_end().len());
+            let place = self.span();
             if line.trim_start().starts_with("version") {
                 self.push(Tok::Version);
+            } else if line.trim() == "metadata" {
+                self.inner.bump(self.inner.remainder().len());
+                self.push(Tok::Metadata);
             }
-            let place = self.span();
             return self.report(errors::unclosed_section(place));
         };
         let name = line[..len].trim();

@@ -178,7 +178,7 @@ fn start_symbol(tokens: &[Token], version: Option<Span>) -> Option<Tok> {
 }
 
 fn metadata_text(token: Token, file: FileId, source: &str) -> Span {
-    let head = token.text(source).find([']', ':']).map_or(0, |end| end as u32 + 1);
+    let head = token.text(source).find([']', ':', '\n']).map_or(0, |end| end as u32 + 1);
     Span { start: token.start + head, ..token.span(file) }
 }
 
