@@ -363,6 +363,7 @@ impl Mender<'_> {
             insert -= 2;
         }
         let end = insert.checked_sub(1).map_or(0, |last| self.out.tokens[last].end);
+        self.last_opened_after = self.open[keep].after;
         let closers = self.open.drain(keep..).rev().map(|open| Token { tok: closer(open.tok).0, start: end, end });
         self.out.tokens.splice(insert..insert, closers);
         self.out.places.push(end);
@@ -404,13 +405,14 @@ impl Mender<'_> {
             Way::Drop => self.drop(at),
             Way::Replace => {
                 let Some(top) = self.open.pop() else { return };
+                self.last_opened_after = top.after;
                 let (tok, wanted) = closer(top.tok);
                 self.out.tokens.push(Token { tok, ..token });
                 self.report(errors::mismatched(top.span, wanted, span, text));
             }
             Way::Close(n) => {
                 self.close_above(self.open.len() - n, span, &format!("`{text}`"));
-                self.open.pop();
+                self.last_opened_after = self.open.pop().and_then(|open| open.after);
                 self.out.tokens.push(token);
             }
         }
