@@ -29,6 +29,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     python::import,
     python::binding,
     python::unpacking,
+    python::parameter,
     foreign_operators::floor_division,
     foreign_operators::infix,
     foreign_operators::prefix,

@@ -244,7 +244,7 @@ impl<'c, 't> Rewrite<'c, 't> {
 
 impl TokenContext<'_> {
     /// The first of some tokens from `from` on that stands outside of inner brackets; none behind the bracket around `from`.
-    fn flat(&self, from: usize, wanted: TokSet) -> Option<usize> {
+    pub(crate) fn flat(&self, from: usize, wanted: TokSet) -> Option<usize> {
         let mut depth = 0usize;
         for at in from..self.tokens.len() {
             let tok = self.tokens[at].tok;
@@ -614,6 +614,27 @@ pub(super) fn statement(scene: &TokenContext) -> Option<Diagnostic> {
     }
 }
 
+/// `%x: T = None`, `*args`.
+pub(super) fn parameter(scene: &TokenContext) -> Option<Diagnostic> {
+    if !scene.expected.has(Tok::RParen) || scene.expected.has(Tok::LParen) || !scene.in_parameters() {
+        return None;
+    }
+    match scene.found()? {
+        Tok::Assign => {
+            let end = scene.flat_end(scene.at + 1);
+            let value = scene.behind().to(scene.tokens.get(end.checked_sub(1)?)?.span(scene.file));
+            let report = Diagnostic::new(E0105, "parameters have no default values").at(scene.place(), "not expected here");
+            Some(report.note("each call has an argument for each parameter").fix("leave it out", value, ""))
+        }
+        Tok::Star => {
+            let report =
+                Diagnostic::new(E0105, "a function has a fixed number of parameters").at(scene.place(), "not expected here");
+            Some(report.help("several values are one tuple: `%xs: (float32, float32)`"))
+        }
+        _ => None,
+    }
+}
+
 /// `import tvm`, `from tvm import relay`, and decorators.
 pub(super) fn import(scene: &TokenContext) -> Option<Diagnostic> {
     let found = scene.found()?;
@@ -694,10 +715,15 @@ pub(super) fn binding(scene: &TokenContext) -> Option<Diagnostic> {
     Some(rewrite.finish(report.at(place, "bound without `let`"), format!("a local is bound by `let %{local} = …;`")))
 }
 
-/// `let (%a, %b) = …;`, `%a, %b = …;`.
+/// `let (%a, %b) = …;`, `%a, %b = …;`, `(%a, %b) = …;`.
 pub(super) fn unpacking(scene: &TokenContext) -> Option<Diagnostic> {
     const FIRST: TokSet = TokSet::of(&[Tok::Local, Tok::Ident]);
+    let open = scene.before_tok(1).filter(|&tok| tok == Tok::RParen).and_then(|_| scene.opener(scene.at - 1));
     let (first, names_from, names_end) = match (scene.before_tok(1)?, scene.found()?) {
+        (Tok::RParen, Tok::Assign) if open.is_some_and(|open| scene.begins_statement(open)) => {
+            let open = open?;
+            (open, open + 1, scene.at - 1)
+        }
         (Tok::Let, Tok::LParen) => (scene.at - 1, scene.at + 1, scene.partner(scene.at)?),
         (Tok::Local, Tok::Comma) if scene.begins_statement(scene.at - 1) && scene.wants_operator() => {
             (scene.at - 1, scene.at - 1, scene.flat(scene.at, TokSet::of(&[Tok::Assign, Tok::Semi]))?)

@@ -27,6 +27,7 @@ pub(super) fn report(file: FileId, source: &str, tokens: &[Token], failure: &Fai
         let_of_graph,
         digit_before_name,
         colon_before_assign,
+        type_of_graph,
         assignment,
         value_missing,
         unary_minus,
@@ -232,6 +233,22 @@ fn colon_before_assign(scene: &TokenContext) -> Option<Diagnostic> {
     Some(report.fix_all("a binding is written with `=`", edits).certain())
 }
 
+/// `%0: T = …`.
+fn type_of_graph(scene: &TokenContext) -> Option<Diagnostic> {
+    let name = scene.before(1)?;
+    if name.tok != Tok::Graph || scene.found()? != Tok::Colon || !scene.begins_statement(scene.at - 1) {
+        return None;
+    }
+    let assign = scene.flat(scene.at, TokSet::of(&[Tok::Assign, Tok::Semi]))?;
+    (scene.tok(assign)? == Tok::Assign).then(|| {
+        let text = excerpt(name.text(scene.source));
+        let annotation = scene.behind().to(scene.tokens[assign - 1].span(scene.file));
+        let report = Diagnostic::new(E0101, format!("expected `=`, found `:` behind `{text}`"));
+        let report = report.at(scene.place(), "a graph variable has no annotation");
+        report.note("a local has one: `let %x: T = …;`").fix("leave the type out", annotation, "")
+    })
+}
+
 /// `%x = …` without `let`, and `=` where `==` is meant.
 fn assignment(scene: &TokenContext) -> Option<Diagnostic> {
     let name = scene.before(1)?;
@@ -267,9 +284,10 @@ fn comma_for_dot(scene: &TokenContext) -> Option<Diagnostic> {
         .then(|| scene.plain().fix("the parts of a name are joined by `.`", comma, ".").certain())
 }
 
-/// `%0 = exp(%x),` above the next statement.
+/// `%0 = exp(%x),` or `%0 = exp(%x):` above the next statement.
 fn comma_for_semicolon(scene: &TokenContext) -> Option<Diagnostic> {
-    let ends = scene.found()? == Tok::Comma && scene.expected.has(Tok::Semi) && !scene.expected.has(Tok::Comma);
+    let found = scene.found()?;
+    let ends = matches!(found, Tok::Comma | Tok::Colon) && scene.expected.has(Tok::Semi) && !scene.expected.has(found);
     (ends && scene.in_binding()).then(|| {
         let report = scene.plain().fix("a statement ends in `;`", scene.place(), ";");
         let next = starts_statement(scene.tokens, scene.at + 1, scene.source);
