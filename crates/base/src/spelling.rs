@@ -76,10 +76,17 @@ impl SpellingSearch {
             other.clear();
             other.extend(candidate.chars());
             let is_prefixed = || other.len() <= longest && !name.contains('.') && candidate.rsplit('.').next() == Some(name);
-            // `conv2d` for `nn.conv2d` is a forgotten prefix, not a spelling mistake.
-            let distance = if is_prefixed() { Some(1) } else { self.distance(&letters, &other, allowed)? };
-            // A letter is no misspelling of another.
-            let Some(distance) = distance.filter(|&distance| distance < letters.len()) else { continue };
+            let distance = if candidate.eq_ignore_ascii_case(name) {
+                // `%X` for `%x`: closer than any other name.
+                Some(0)
+            } else if is_prefixed() {
+                // `conv2d` for `nn.conv2d` is a forgotten prefix, not a spelling mistake.
+                Some(1)
+            } else {
+                // A letter is no misspelling of another.
+                self.distance(&letters, &other, allowed)?.filter(|&distance| distance < letters.len())
+            };
+            let Some(distance) = distance else { continue };
             if best.is_none_or(|(least, first)| distance < least || distance == least && is_before(candidate, first)) {
                 best = Some((distance, candidate));
             }

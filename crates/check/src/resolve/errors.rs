@@ -24,7 +24,7 @@ pub(super) enum Hint<'a> {
     OutOfScope(Span),
     /// A statement further down binds it.
     BoundBelow(Span),
-    /// An operator has this name.
+    /// An operator has this name, or other frameworks call it so.
     Operator(&'a str),
     /// A similar name that is valid here, without its sigil.
     Near(&'a str),
@@ -56,7 +56,10 @@ pub(super) fn unknown_global(name: &str, span: Span, meant: Hint) -> Diagnostic 
     match meant {
         Hint::OtherSigil(local) => diagnostic.fix(format!("there is the variable `{local}`"), span, local).certain(),
         Hint::Near(near) => diagnostic.fix(format!("there is `@{near}`"), span, format!("@{near}")),
-        Hint::Operator(op) => diagnostic.fix(format!("an operator has no `@`: `{op}`"), span, op).certain(),
+        Hint::Operator(op) => {
+            let diagnostic = diagnostic.fix(format!("an operator has no `@`: `{op}`"), span, op);
+            if name.trim_start_matches('@') == op { diagnostic.certain() } else { diagnostic }
+        }
         Hint::OutOfScope(_) | Hint::BoundBelow(_) | Hint::NoneThere | Hint::Nothing => diagnostic,
     }
 }

@@ -178,7 +178,10 @@ impl<'a> Resolver<'a> {
                     Hint::Operator(self.ops.name(op))
                 } else {
                     let names = self.module.globals.iter().map(|global| &*global.name);
-                    self.near.among(plain, names).map_or(Hint::Nothing, Hint::Near)
+                    let near = self.near.among(plain, names).map(Hint::Near);
+                    let in_nn = || self.ops.find(&format!("nn.{plain}")).map(|op| self.ops.name(op));
+                    let operator = || self.ops.elsewhere(plain).or_else(in_nn).map(Hint::Operator);
+                    near.or_else(operator).unwrap_or(Hint::Nothing)
                 };
                 self.diagnostics.push(errors::unknown_global(name, span, meant));
                 self.push_new(span, ExprKind::Error);
