@@ -242,7 +242,11 @@ impl Resolver<'_> {
             return Err(());
         }
         let raw = self.raw_value(value, 0, field.kind.holds_sizes())?;
-        checked((op, schema), field, &raw, text, span).map_err(|report| self.diagnostics.push(report))
+        let value = checked((op, schema), field, &raw, text, span).map_err(|report| self.diagnostics.push(report))?;
+        if let AttrValue::DType(Some(dtype)) = value {
+            self.diagnostics.extend(errors::unstorable_dtype(dtype, text.trim_matches('"'), span, true));
+        }
+        Ok(value)
     }
 
     /// Whether a value is a bare name that means nothing.

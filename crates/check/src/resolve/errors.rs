@@ -4,6 +4,7 @@ use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, Edit, codes};
 use relayc_base::text::{count, join_words, nearest};
 use relayc_ir::attrs::{AttrSchema, AttrValue, Field, Kind};
+use relayc_ir::types::{DType, DTypeCode};
 use relayc_ir::verify::{self, Violation};
 use relayc_ir::{Module, Root};
 use relayc_syntax::old_calls::OldCall;
@@ -281,6 +282,22 @@ pub(super) fn unknown_dtype(text: &str, span: Span, quoted: bool) -> Diagnostic 
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
         None => diagnostic.help(format!("the dtypes are {}", join_words(&DTYPES.map(String::from), "and"))),
     }
+}
+
+/// A lint: TVM reads any number of bits, tensors have those of [`DType::RUNTIME`]; `handle` is a pointer of lowered programs, and no
+/// mistake. `quoted` as in [`unknown_dtype`].
+pub(super) fn unstorable_dtype(dtype: DType, text: &str, span: Span, quoted: bool) -> Option<Diagnostic> {
+    if DType::RUNTIME.contains(&dtype) || dtype.code == DTypeCode::Handle {
+        return None;
+    }
+    let diagnostic = Diagnostic::new(codes::W0022, format!("no tensor can hold `{text}`"))
+        .at(span, "a dtype of types only")
+        .note("TVM reads such a dtype; a run with it fails");
+    Some(match near_dtype(text) {
+        Some(near) if quoted => diagnostic.fix(format!("there is `{near}`"), span, format!("\"{near}\"")),
+        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+        None => diagnostic,
+    })
 }
 
 /// `near` is a type of nearly this name, `letters` are the types of one letter.

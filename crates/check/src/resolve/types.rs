@@ -55,11 +55,12 @@ impl<'a> Resolver<'a> {
             TypeKind::Error => Ty::ERROR,
             TypeKind::Infer => self.module.types.written_hole(),
             TypeKind::Tensor { shape, dtype } => {
-                let Some(dtype) = DType::parse(ast.text(dtype)) else {
+                let Some(parsed) = DType::parse(ast.text(dtype)) else {
                     self.diagnostics.push(errors::unknown_dtype(ast.text(dtype), dtype, false));
                     return Ty::ERROR;
                 };
-                self.tensor_type(ast.items(shape), dtype, span)
+                self.diagnostics.extend(errors::unstorable_dtype(parsed, ast.text(dtype), dtype, false));
+                self.tensor_type(ast.items(shape), parsed, span)
             }
             TypeKind::Tuple(_) => self.module.types.tuple(parts),
             TypeKind::Fn { type_params, .. } => {
@@ -86,9 +87,10 @@ impl<'a> Resolver<'a> {
         if let Some(param) = param {
             self.mention(name, Meaning::TypeParam(param));
         }
-        let scalar = DType::parse(text).map(|dtype| self.module.types.scalar(dtype));
-        if let Some(ty) = param.or(scalar) {
+        let dtype = DType::parse(text).filter(|_| param.is_none());
+        if let Some(ty) = param.or_else(|| dtype.map(|dtype| self.module.types.scalar(dtype))) {
             if !has_args {
+                self.diagnostics.extend(dtype.and_then(|dtype| errors::unstorable_dtype(dtype, text, name, false)));
                 return ty;
             }
             self.diagnostics.push(errors::type_arguments(text, name, 0, args.len(), None));

@@ -87,6 +87,7 @@ pub(crate) const LINTS: &[Lint] = &[
     lint(codes::W0019, "unknown-lint", Level::Warn, None),
     lint(codes::W0020, "unused-allow", Level::Warn, None),
     lint(codes::W0021, "missing-comma", Level::Warn, None),
+    lint(codes::W0022, "unstorable-dtype", Level::Warn, None),
 ];
 
 /// The requested levels: for single lints and for groups.
