@@ -100,7 +100,7 @@ impl Resolver<'_> {
             written.push(format!("{}=[…]", fields[0].name));
         } else if extra.len() <= MOST {
             for (&arg, field) in extra.iter().zip(&fields) {
-                let (mut own, shown, is_certain) = self.as_attr(arg, schema, field)?;
+                let (mut own, shown, is_certain) = self.as_attr(arg, (self.ops.name(op), schema), field)?;
                 certain &= is_certain;
                 written.push(shown);
                 edits.append(&mut own);
@@ -152,7 +152,12 @@ impl Resolver<'_> {
     }
 
     /// The edits that make an attribute of an argument, how it looks then, and whether nothing else can be meant.
-    fn as_attr(&mut self, arg: ast::ExprId, schema: &AttrSchema, field: &Field) -> Option<(Vec<Edit>, String, bool)> {
+    fn as_attr(
+        &mut self,
+        arg: ast::ExprId,
+        (op, schema): (&str, &AttrSchema),
+        field: &Field,
+    ) -> Option<(Vec<Edit>, String, bool)> {
         let span = self.ast.exprs[arg].span;
         let text = shortened(self.ast.text(span), MAX_SHOWN);
         let key = insert(span.start, span, format!("{}=", field.name));
@@ -181,7 +186,7 @@ impl Resolver<'_> {
         if attr_value(field.kind, &raw).is_some() && !(matches!(raw, AttrValue::Bool(_)) && field.kind != Kind::Bool) {
             return Some((vec![key], format!("{}={text}", field.name), true));
         }
-        let n = list_len(schema, field);
+        let n = list_len(op, schema, field);
         (matches!(raw, AttrValue::Int { .. }) && is_list(field)).then(|| {
             let more = format!(", {text}").repeat(n - 1);
             let edits = vec![insert(span.start, span, format!("{}=[", field.name)), insert(span.end, span, format!("{more}]"))];

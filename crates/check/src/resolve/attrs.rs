@@ -385,7 +385,7 @@ pub(super) fn checked(
     let Some(converted) = attr_value(field.kind, raw) else {
         return Err(match (raw, field.kind) {
             (AttrValue::Str(dtype), Kind::DType) => errors::unknown_dtype(dtype, span, true),
-            _ => errors::attr_kind(op, field, text, raw, span, list_len(schema, field)),
+            _ => errors::attr_kind(op, field, text, raw, span, list_len(op, schema, field)),
         });
     };
     let number = match &converted {
@@ -398,11 +398,13 @@ pub(super) fn checked(
     }
 }
 
-/// The usual length of an operator's lists: that of this field's default, or of the first list's.
-pub(super) fn list_len(schema: &AttrSchema, field: &Field) -> usize {
+/// The usual length of an operator's lists: that of this field's default, or of the first list's, or the number of axes in the
+/// operator's name: 2 for `image.resize2d`.
+pub(super) fn list_len(op: &str, schema: &AttrSchema, field: &Field) -> usize {
     let fields = std::iter::once(field).chain(schema.fields);
     let lens = fields.filter_map(|field| Some(field.default?().as_list()?.len()));
-    lens.into_iter().find(|&len| len > 0).unwrap_or(1)
+    let in_name = || op.match_indices('d').find_map(|(at, _)| op[..at].chars().last()?.to_digit(10));
+    lens.into_iter().find(|&len| len > 0).or_else(|| in_name().map(|n| n as usize)).unwrap_or(1)
 }
 
 /// A written value as a field of this kind; `None` where it cannot be one.
