@@ -272,7 +272,14 @@ fn finish(
     }
     let misread: Vec<(FileId, usize)> = diagnostics.iter().filter(|d| d.is_error()).filter_map(|d| line(sources, d)).collect();
     // A call that was not understood in full only seems to lack what was left out. The syntax errors themselves stay.
-    let follows = |d: &Diagnostic| MISREAD.contains(&d.code) && line(sources, d).is_some_and(|line| misread.contains(&line));
+    let wrong: Vec<Span> = diagnostics.iter().filter(|d| d.is_error()).map(Diagnostic::span).collect();
+    let is_inside = |place: Span, of: Span| place.file == of.file && of.start <= place.start && place.end <= of.end;
+    let is_wrong_inside = |d: &Diagnostic| wrong.iter().any(|&place| is_inside(place, d.span()));
+    let follows = |d: &Diagnostic| {
+        let is_misread = MISREAD.contains(&d.code) && line(sources, d).is_some_and(|line| misread.contains(&line));
+        // A list whose brackets were mended may have become another value than was meant; a fix mends both.
+        is_misread || (d.code == codes::E0403 && d.helps.is_empty() && is_wrong_inside(d))
+    };
     found.retain(|d| !follows(d));
     diagnostics.extend(found);
     let bare = !matches!(module.root, relayc_ir::Root::Globals);
