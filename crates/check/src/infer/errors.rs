@@ -52,52 +52,18 @@ fn missing_arguments(names: impl Iterator<Item = impl std::fmt::Display>) -> Str
     format!("the {noun} {} {verb} missing", join_words(&names, "and"))
 }
 
-pub(super) fn function_arity(module: &Module, call: ExprId, callee: ExprId, expected: usize) -> Diagnostic {
-    let ExprKind::Call { args, .. } = module.exprs[call].kind else { unreachable!("only calls have an arity") };
-    let name = name_of(module, callee).unwrap_or_else(|| "the function".to_owned());
-    let message = format!("{name} takes {}, found {}", count(expected, "argument"), args.len());
-    let diagnostic = Diagnostic::new(codes::E0302, message).at(module.exprs[callee].span, "called here");
-    let diagnostic = match module.exprs[callee].kind {
-        ExprKind::Global(global) => diagnostic.also(module.globals[global].span, "defined here"),
-        ExprKind::Var(var) => diagnostic.also(module.vars[var].span, "defined here"),
-        ExprKind::Ctor(ctor) => diagnostic.also(module.ctors[ctor].span, "defined here"),
-        _ => diagnostic,
-    };
-    let params = called_func(module, callee).map_or(&[][..], |func| &module.funcs[func].params);
-    match (module.items(args).get(expected), params.get(args.len()..)) {
-        (Some(extra), _) => diagnostic.also(extra.span, "this argument is too much"),
-        (None, Some(missing)) if !missing.is_empty() => {
-            let names = missing.iter().map(|&var| format!("%{}", module.vars[var].name));
-            diagnostic.also(closing(module, call), missing_arguments(names))
-        }
-        (None, None) if module.items(args).len() < expected => diagnostic.also(closing(module, call), "an argument is missing"),
-        _ => diagnostic,
-    }
-}
-
 /// The parenthesis that ends a call.
 fn closing(module: &Module, call: ExprId) -> Span {
     let span = module.exprs[call].span;
     if span.is_none() { span } else { Span { start: span.end.saturating_sub(1).max(span.start), ..span } }
 }
 
-/// The function a callee certainly is.
-pub(super) fn called_func(module: &Module, callee: ExprId) -> Option<FuncId> {
-    match module.exprs[callee].kind {
+/// The function that a value certainly is.
+pub(super) fn func_of(module: &Module, value: ExprId) -> Option<FuncId> {
+    match module.exprs[value].kind {
         ExprKind::Global(global) => Some(module.globals[global].func),
         ExprKind::Fn(func) => Some(func),
         _ => None,
-    }
-}
-
-/// Where parameter `index` of a called function is declared.
-pub(super) fn parameter_place(module: &Module, callee: ExprId, index: usize) -> (Span, String) {
-    if let ExprKind::Ctor(ctor) = module.exprs[callee].kind {
-        return (module.ctors[ctor].span, "the constructor is defined here".to_owned());
-    }
-    match called_func(module, callee).and_then(|func| module.funcs[func].params.get(index)) {
-        Some(&var) => (module.vars[var].span, format!("the parameter `%{}` is declared here", module.vars[var].name)),
-        None => (module.exprs[callee].span, "by the type of this function".to_owned()),
     }
 }
 
@@ -276,6 +242,45 @@ fn numbers(text: &str) -> Option<AttrValue> {
 }
 
 impl Infer<'_> {
+    /// Another number of arguments than a function takes.
+    pub(super) fn function_arity(&self, call: ExprId, callee: ExprId, expected: usize) -> Diagnostic {
+        let module = &*self.module;
+        let ExprKind::Call { args, .. } = module.exprs[call].kind else { unreachable!("only calls have an arity") };
+        let name = name_of(module, callee).unwrap_or_else(|| "the function".to_owned());
+        let message = format!("{name} takes {}, found {}", count(expected, "argument"), args.len());
+        let diagnostic = Diagnostic::new(codes::E0302, message).at(module.exprs[callee].span, "called here");
+        let diagnostic = match module.exprs[callee].kind {
+            ExprKind::Global(global) => diagnostic.also(module.globals[global].span, "defined here"),
+            ExprKind::Var(var) => diagnostic.also(module.vars[var].span, "defined here"),
+            ExprKind::Ctor(ctor) => diagnostic.also(module.ctors[ctor].span, "defined here"),
+            _ => diagnostic,
+        };
+        let params = self.called_func(callee).map_or(&[][..], |func| &module.funcs[func].params);
+        match (module.items(args).get(expected), params.get(args.len()..)) {
+            (Some(extra), _) => diagnostic.also(extra.span, "this argument is too much"),
+            (None, Some(missing)) if !missing.is_empty() => {
+                let names = missing.iter().map(|&var| format!("%{}", module.vars[var].name));
+                diagnostic.also(closing(module, call), missing_arguments(names))
+            }
+            (None, None) if module.items(args).len() < expected => {
+                diagnostic.also(closing(module, call), "an argument is missing")
+            }
+            _ => diagnostic,
+        }
+    }
+
+    /// Where parameter `index` of a called function is declared.
+    pub(super) fn parameter_place(&self, callee: ExprId, index: usize) -> (Span, String) {
+        let module = &*self.module;
+        if let ExprKind::Ctor(ctor) = module.exprs[callee].kind {
+            return (module.ctors[ctor].span, "the constructor is defined here".to_owned());
+        }
+        match self.parameter(callee, index) {
+            Some(var) => (module.vars[var].span, format!("the parameter `%{}` is declared here", module.vars[var].name)),
+            None => (module.exprs[callee].span, "by the type of this function".to_owned()),
+        }
+    }
+
     /// Two types that disagree: that of `value`, mentioned at its span, and the one that `place` demands.
     pub(super) fn mismatch(
         &mut self,

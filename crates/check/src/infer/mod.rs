@@ -565,7 +565,7 @@ impl<'a> Infer<'a> {
                 let (params, ret) = self.instantiate(&type_params, &params, ret);
                 if params.len() != args.len() {
                     self.report(self.module.exprs[callee].span, |infer| {
-                        let diagnostic = errors::function_arity(infer.module, expr, callee, params.len());
+                        let diagnostic = infer.function_arity(expr, callee, params.len());
                         infer.other_count(diagnostic, expr, params.len())
                     });
                     self.faulty.push(expr);
@@ -577,13 +577,7 @@ impl<'a> Infer<'a> {
                 for (i, (&param, &found)) in params.iter().zip(&arg_tys).enumerate() {
                     if let Err(mismatch) = self.agree(param, found) {
                         self.report(args[i].span, |infer| {
-                            let place = errors::parameter_place(infer.module, callee, i);
-                            let diagnostic = infer.mismatch(mismatch, (param, found), args[i], place);
-                            let found = infer.resolve(found);
-                            match infer.parameter(callee, i).filter(|_| !infer.module.types.has_hole(found)) {
-                                Some(declared) => infer.declare_as(diagnostic, "or declare the parameter", declared, found),
-                                None => diagnostic,
-                            }
+                            infer.mismatch_of_argument(mismatch, (param, found), args[i], (callee, i))
                         });
                     }
                 }

@@ -3,12 +3,13 @@
 //! The relation of a call runs again on types changed in one place: two operands swapped, a field of a tuple taken, a number of a
 //! declaration changed, an attribute left out, a similar name. Absent: the wording of messages, see `errors.rs`.
 
+use super::errors::func_of;
 use super::{Infer, call_attrs};
 use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, Edit, codes};
 use relayc_base::text::nearest;
-use relayc_ir::types::{DType, Dim, Ty, TyData, Types};
-use relayc_ir::{AttrValue, ExprId, ExprKind, Operand, VarId};
+use relayc_ir::types::{DType, Dim, Mismatch, Ty, TyData, Types};
+use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, Operand, VarId};
 use relayc_ops::rel::{Fault, FaultSubject, Place};
 use rustc_hash::FxHashSet;
 
@@ -364,7 +365,7 @@ impl Infer<'_> {
         self.declare_as(diagnostic, "declare", var, ty)
     }
 
-    pub(super) fn declare_as(&self, diagnostic: Diagnostic, how: &str, var: VarId, ty: Ty) -> Diagnostic {
+    fn declare_as(&self, diagnostic: Diagnostic, how: &str, var: VarId, ty: Ty) -> Diagnostic {
         let (name, ty) = (&self.module.vars[var].name, self.module.types.text(ty));
         // Alone it is no other choice.
         let how = if diagnostic.helps.is_empty() { how.trim_start_matches("or ") } else { how };
@@ -518,10 +519,63 @@ impl Infer<'_> {
 
 /// Calls of functions.
 impl Infer<'_> {
+    /// The function a callee certainly is.
+    pub(super) fn called_func(&self, callee: ExprId) -> Option<FuncId> {
+        match self.module.exprs[callee].kind {
+            ExprKind::Var(var) => func_of(self.module, *self.let_values.get(&var)?),
+            _ => func_of(self.module, callee),
+        }
+    }
+
     /// The variable of parameter `index` of a callee, if the called function is known.
     pub(super) fn parameter(&self, callee: ExprId, index: usize) -> Option<VarId> {
-        let func = super::errors::called_func(self.module, callee)?;
+        let func = self.called_func(callee)?;
         self.module.funcs[func].params.get(index).copied()
+    }
+
+    /// An argument of another type than the parameter at this index of the callee.
+    pub(super) fn mismatch_of_argument(
+        &mut self,
+        mismatch: Mismatch,
+        (param, found): (Ty, Ty),
+        arg: Operand,
+        (callee, index): (ExprId, usize),
+    ) -> Diagnostic {
+        let place = self.parameter_place(callee, index);
+        let diagnostic = self.mismatch(mismatch, (param, found), arg, place);
+        let [param, found] = [param, found].map(|ty| self.resolve(ty));
+        match self.parameter(callee, index) {
+            Some(untyped) if self.module.vars[untyped].ty.is_none() => self.untyped_parameter(diagnostic, untyped, param, found),
+            // What the body calls stays a function.
+            Some(_) if matches!(self.module.types.data(param), TyData::Fn { .. }) => diagnostic,
+            Some(declared) if !self.module.types.has_hole(found) => {
+                self.declare_as(diagnostic, "or declare the parameter", declared, found)
+            }
+            _ => diagnostic,
+        }
+    }
+
+    /// Says why a parameter without a type takes arguments of one type only, and which annotation takes both.
+    fn untyped_parameter(&mut self, diagnostic: Diagnostic, param: VarId, expected: Ty, found: Ty) -> Diagnostic {
+        let (name, span) = (self.module.vars[param].name.clone(), self.module.vars[param].span);
+        let types = &mut self.module.types;
+        let why = format!("`%{name}` is declared without a type: the first use decides it, for all calls");
+        let diagnostic = diagnostic.note(why);
+        let joined = match (types.as_tensor(expected), types.as_tensor(found)) {
+            (Some((one, dtype)), Some((other, of))) if dtype == of && one.len() == other.len() => {
+                let dims = one.iter().zip(other).map(|(&one, &other)| if one == other { one } else { Dim::Any });
+                Some((dims.collect::<Vec<Dim>>(), dtype))
+            }
+            _ => None,
+        };
+        match joined {
+            Some((dims, dtype)) => {
+                let ty = types.tensor(&dims, dtype);
+                let ty = types.text(ty);
+                diagnostic.fix(format!("declare the parameter `%{name}: {ty}`"), span.end_point(), format!(": {ty}"))
+            }
+            None => diagnostic.help("write one function for each type of argument"),
+        }
     }
 
     /// Finds two arguments that fit each other's parameters but not their own.
@@ -549,7 +603,7 @@ impl Infer<'_> {
             let [expected, actual] = [params[first], found[first]].map(|ty| infer.resolve(ty));
             let text = |ty: Ty| infer.module.types.text(ty);
             let message = format!("expected `{}`, found `{}`", text(expected), text(actual));
-            let place = super::errors::parameter_place(infer.module, callee, first);
+            let place = infer.parameter_place(callee, first);
             let diagnostic = Diagnostic::new(codes::E0301, message)
                 .at(args[first].span, format!("this is `{}`", text(actual)))
                 .also(args[second].span, "these two stand in each other's places")
