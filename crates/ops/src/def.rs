@@ -2,6 +2,7 @@
 
 use super::blocks::Blocks;
 use super::eval::Eval;
+use super::foreign_names;
 use super::lower::{Lower, LowerScalar};
 use super::rel::{self, RelCx, RelResult};
 use relayc_ir::attrs::{Arg, AttrSchema, AttrValue};
@@ -132,6 +133,11 @@ impl Shapes<'_> {
 }
 
 impl OpDef {
+    /// The operator that adds the bias which other frameworks give to this one as a further operand.
+    pub fn bias(&self) -> Option<&'static str> {
+        foreign_names::bias(self.name)
+    }
+
     /// A function of each element of one operand, `data`, whose shape and dtype the result has.
     pub(crate) const fn unary(name: &'static str, doc: &'static str, eval: Eval, lower: LowerScalar) -> OpDef {
         OpDef {

@@ -189,6 +189,23 @@ const ORDERS: [(&[&str], &[&str]); 10] = [
 ];
 
 /// The attributes that follow the operands in the function of TVM's Python, in its order; `None` for that of the declaration.
+/// Operators that take a bias as their last operand elsewhere.
+const BIASED: [&str; 8] = [
+    "nn.conv1d",
+    "nn.conv2d",
+    "nn.conv3d",
+    "nn.conv1d_transpose",
+    "nn.conv2d_transpose",
+    "nn.conv3d_transpose",
+    "nn.dense",
+    "nn.matmul",
+];
+
+/// The operator that adds the bias which other frameworks give to this one as a further operand.
+pub(super) fn bias(operator: &str) -> Option<&'static str> {
+    BIASED.contains(&operator).then_some("nn.bias_add")
+}
+
 pub(super) fn order(operator: &str) -> Option<&'static [&'static str]> {
     ORDERS.iter().find(|(operators, _)| operators.contains(&operator)).map(|(_, order)| *order)
 }

@@ -627,6 +627,7 @@ impl Infer<'_> {
             return diagnostic;
         }
         if let (Some(first), Some(last)) = (args.get(expected), args.last()) {
+            let diagnostic = if args.len() == expected + 1 { self.bias(diagnostic, call, *last) } else { diagnostic };
             let start = expected.checked_sub(1).map_or(first.span.start, |i| args[i].span.end);
             let span = Span { start, end: last.span.end, ..first.span };
             let noun = if args.len() - expected == 1 { "leave the last argument out" } else { "leave the last arguments out" };
@@ -635,6 +636,25 @@ impl Infer<'_> {
         let (Some(missing), Some(last)) = (self.missing_name(call, callee, args.len()), args.last()) else { return diagnostic };
         let title = format!("write `{missing}` as the last argument");
         if args.len() + 1 == expected { diagnostic.fix(title, last.span.end_point(), format!(", {missing}")) } else { diagnostic }
+    }
+
+    /// Suggests adding the last operand to the result where other frameworks take it as a bias.
+    fn bias(&self, diagnostic: Diagnostic, call: ExprId, last: Operand) -> Diagnostic {
+        /// Operands that are moved are short.
+        const MOST: usize = 60;
+        let args = self.operands(call);
+        let op = self.module.called_op(call).and_then(|op| self.ops.def(op).bias());
+        let (Some(op), [.., before, _]) = (op, &args[..]) else { return diagnostic };
+        let (span, text) = (self.module.exprs[call].span, self.source(last.span));
+        if text.is_empty() || text.len() > MOST {
+            return diagnostic;
+        }
+        let edits = vec![
+            Edit { span: Span { end: span.start, ..span }, text: format!("{op}(") },
+            Edit { span: Span { start: before.span.end, end: last.span.end, ..span }, text: String::new() },
+            Edit { span: span.end_point(), text: format!(", {text})") },
+        ];
+        diagnostic.fix_all(format!("a bias is added to the result: `{op}(…, {text})`"), edits)
     }
 
     /// An unused parameter of the calling function, or one with the name of the parameter without an argument.
