@@ -59,7 +59,7 @@ fn dense_rel(cx: &mut RelCx) -> RelResult {
         }
         (None, None) => return Err(Stop::NotYet),
         (units, Some(weight)) => {
-            dense_weight(cx, weight, units, input)?;
+            dense_weight(cx, weight, units, &data)?;
             units.unwrap_or(weight.dim(0))
         }
     };
@@ -69,7 +69,8 @@ fn dense_rel(cx: &mut RelCx) -> RelResult {
 }
 
 /// Checks a weight whose type is known.
-fn dense_weight(cx: &RelCx, weight: &TensorTy, units: Option<SDim>, input: SDim) -> RelResult {
+fn dense_weight(cx: &RelCx, weight: &TensorTy, units: Option<SDim>, data: &TensorTy) -> RelResult {
+    let input = data.dim(data.rank() - 1);
     cx.require("C2", weight.rank() == 2, || Fault::rank(2, weight))?;
     let (rows, columns) = (weight.shape[0], weight.shape[1]);
     cx.require("C3", columns.compatible(input.dim), || {
@@ -78,7 +79,11 @@ fn dense_weight(cx: &RelCx, weight: &TensorTy, units: Option<SDim>, input: SDim)
             .at(input.place(), "")
             .equation("weight[1] == data[-1]", format!("{columns} == {}", input.dim));
         let turned = rows.same(input.dim) && units.is_none_or(|units| units.dim.compatible(columns));
-        if turned { fault.help("the weight is written (units, inputs): transpose it") } else { fault }
+        if turned {
+            fault.help("the weight is written (units, inputs): transpose it")
+        } else {
+            not_flattened(fault, data, columns)
+        }
     })?;
     let Some(units) = units else { return Ok(()) };
     cx.require("C4", rows.compatible(units.dim), || {
@@ -88,6 +93,17 @@ fn dense_weight(cx: &RelCx, weight: &TensorTy, units: Option<SDim>, input: SDim)
             .equation("weight[0] == units", format!("{rows} == {}", units.dim))
             .set_attr("units", rows)
     })
+}
+
+/// Proposes to flatten the images that a weight for `inputs` takes as rows.
+pub(super) fn not_flattened(fault: Fault, data: &TensorTy, inputs: Dim) -> Fault {
+    let sizes: Option<Vec<u64>> = data.shape.iter().skip(1).map(|dim| u64::try_from(dim.value()?).ok()).collect();
+    let row = sizes.filter(|sizes| sizes.len() > 1).and_then(|sizes| sizes.into_iter().try_fold(1, u64::checked_mul));
+    let wanted = inputs.value().and_then(|inputs| u64::try_from(inputs).ok());
+    if row.is_none() || row != wanted {
+        return fault;
+    }
+    fault.help("only the last axis is multiplied: `nn.batch_flatten` of the operand makes one row of each image")
 }
 
 pub(super) fn dense_product(call: &Call) -> Option<Vec<Product>> {

@@ -1,7 +1,7 @@
 //! Matrix products.
 
 use super::dense::require_product_onnx;
-use super::dense::{product_of_rows, rows_product};
+use super::dense::{not_flattened, product_of_rows, rows_product};
 use super::lower::{self, Product};
 use super::rel::broadcast_dim;
 use crate::prelude::*;
@@ -75,22 +75,29 @@ fn matmul_rel(cx: &mut RelCx) -> RelResult {
             units
         }
         (None, None) => return Err(Stop::NotYet),
-        (units, Some(b)) => matmul_columns(cx, b, units, inner, attrs.transpose_b)?,
+        (units, Some(b)) => matmul_columns(cx, b, units, (&a, inner), attrs.transpose_b)?,
     };
     cx.set_out(shape, attrs.out_dtype.unwrap_or(a.dtype))
 }
 
 /// The columns of a `tensor_b` whose type is known.
-fn matmul_columns(cx: &RelCx, b: &TensorTy, units: Option<SDim>, inner: SDim, transposed: bool) -> RelResult<SDim> {
+fn matmul_columns(
+    cx: &RelCx,
+    b: &TensorTy,
+    units: Option<SDim>,
+    (a, inner): (&TensorTy, SDim),
+    transposed: bool,
+) -> RelResult<SDim> {
     cx.require("C2", b.rank() == 2, || Fault::rank(2, b))?;
     let (k, n) = if transposed { (1, 0) } else { (0, 1) };
     let Some(units) = units else { return Ok(b.dim(n)) };
     let (rows, columns) = (b.shape[k], b.shape[n]);
     cx.require("C3", rows.compatible(inner.dim), || {
-        Fault::shape(format!("expected a matrix for {} inputs, found one for {rows}", inner.dim))
+        let fault = Fault::shape(format!("expected a matrix for {} inputs, found one for {rows}", inner.dim))
             .at(b.axis(k), "")
             .at(inner.place(), "")
-            .equation(format!("tensor_b[{k}] == the length of k in tensor_a"), format!("{rows} == {}", inner.dim))
+            .equation(format!("tensor_b[{k}] == the length of k in tensor_a"), format!("{rows} == {}", inner.dim));
+        not_flattened(fault, a, rows)
     })?;
     cx.require("C4", columns.compatible(units.dim), || {
         Fault::shape(format!("expected {} columns, found {columns}", units.dim))
