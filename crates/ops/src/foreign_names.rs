@@ -85,7 +85,7 @@ const OPERATORS: [(&str, &str); 80] = [
     ("select", "where"),
 ];
 
-const ATTRIBUTES: [(&str, &str); 26] = [
+const ATTRIBUTES: [(&str, &str); 27] = [
     ("dim", "axis"),
     ("dims", "axis"),
     ("axes", "axis"),
@@ -112,6 +112,7 @@ const ATTRIBUTES: [(&str, &str); 26] = [
     ("min", "a_min"),
     ("max", "a_max"),
     ("to", "dtype"),
+    ("p", "rate"),
 ];
 
 /// Operators whose function of TVM's Python takes the attributes in another order than their type declares them, with those that follow
@@ -188,7 +189,6 @@ const ORDERS: [(&[&str], &[&str]); 10] = [
     ),
 ];
 
-/// The attributes that follow the operands in the function of TVM's Python, in its order; `None` for that of the declaration.
 /// Operators that take a bias as their last operand elsewhere.
 const BIASED: [&str; 8] = [
     "nn.conv1d",
@@ -206,6 +206,7 @@ pub(super) fn bias(operator: &str) -> Option<&'static str> {
     BIASED.contains(&operator).then_some("nn.bias_add")
 }
 
+/// The attributes that follow the operands in the function of TVM's Python, in its order; `None` for that of the declaration.
 pub(super) fn order(operator: &str) -> Option<&'static [&'static str]> {
     ORDERS.iter().find(|(operators, _)| operators.contains(&operator)).map(|(_, order)| *order)
 }
