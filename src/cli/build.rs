@@ -142,11 +142,8 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let at_load = made.and_then(|Made { files, at_load }| write(args, &files).map(|()| at_load));
     let at_load = at_load.map_err(|wrong| console.files(&wrong, &program.sources))?;
     chosen.iter().for_each(|settings| choices::say_unused(console, settings));
-    if at_load >= WORTH_A_NOTE && !console.quiet {
-        console.words(&format!(
-            "note: an instance takes {} bytes for weights that it packs when it is created\n",
-            thousands(at_load)
-        ));
+    if at_load >= WORTH_A_NOTE {
+        console.note(format_args!("an instance takes {} bytes for weights that it packs when it is created", thousands(at_load)));
     }
     Ok(exit::FINE)
 }

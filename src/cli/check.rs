@@ -42,8 +42,7 @@ pub(crate) struct Checking {
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     if let Err(message) = args.checking.set_levels(&mut Levels::default()) {
-        console.words(&message);
-        return exit::USAGE;
+        return console.usage(message);
     }
     let mut projects = Projects::new(console);
     let mut code = exit::FINE;
@@ -84,7 +83,7 @@ impl Checking {
             for name in which {
                 levels.set(name, level).map_err(|near| {
                     let hint = near.map_or("`relayc explain` lists their codes".to_owned(), |near| format!("there is `{near}`"));
-                    format!("error: {flag} {name}: there is no lint `{name}`: {hint}\n")
+                    format!("{flag} {name}: there is no lint `{name}`: {hint}")
                 })?;
             }
         }

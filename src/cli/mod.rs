@@ -43,6 +43,7 @@ mod tune;
 mod viz;
 mod watch;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use relayc_base::Sources;
 use relayc_base::contain::is_contained;
@@ -376,9 +377,30 @@ impl Console {
 
     /// Reports wrong usage; returns the exit code.
     pub(crate) fn usage(&self, wrong: impl std::fmt::Display) -> u8 {
-        // It may quote the command line.
-        self.words(&format!("error: {}\n", escape_control(&wrong.to_string())));
+        self.wrong_usage(Diagnostic::new(codes::E0748, wrong.to_string()))
+    }
+
+    /// As [`Console::usage`], with what to write instead.
+    pub(crate) fn usage_with_help(&self, wrong: impl std::fmt::Display, help: impl std::fmt::Display) -> u8 {
+        self.wrong_usage(Diagnostic::new(codes::E0748, wrong.to_string()).help(help.to_string()))
+    }
+
+    fn wrong_usage(&self, wrong: Diagnostic) -> u8 {
+        if self.is_json() {
+            self.diagnostics(&[wrong], &Sources::new());
+        } else {
+            // It may quote the command line.
+            self.words(&format!("error: {}\n", escape_control(&wrong.message)));
+            wrong.helps.iter().for_each(|help| self.words(&format!("\nhelp: {}\n", escape_control(&help.text))));
+        }
         exit::USAGE
+    }
+
+    /// Writes a note about something that is right but may not be meant; programs that read JSON need none.
+    pub(crate) fn note(&self, text: impl std::fmt::Display) {
+        if !self.quiet && !self.is_json() {
+            self.words(&format!("note: {text}\n"));
+        }
     }
 
     /// Reads a list of passes with arguments. Errors: the exit code, after reporting what is not understood.
@@ -457,6 +479,76 @@ fn usage_error(error: &clap::Error) -> String {
     text.split('\x1b').map(escape_control).collect::<Vec<_>>().join("\x1b")
 }
 
+/// What other tools call a command.
+const ELSEWHERE: [(&str, &str); 22] = [
+    ("analyze", "check"),
+    ("benchmark", "bench"),
+    ("compile", "build"),
+    ("convert", "import"),
+    ("disassemble", "inspect"),
+    ("draw", "viz"),
+    ("dump", "print"),
+    ("eval", "run"),
+    ("exec", "run"),
+    ("execute", "run"),
+    ("format", "fmt"),
+    ("infer", "check"),
+    ("lint", "check"),
+    ("minimize", "reduce"),
+    ("optimise", "opt"),
+    ("optimize", "opt"),
+    ("pass", "passes"),
+    ("plot", "viz"),
+    ("show", "print"),
+    ("validate", "check"),
+    ("verify", "check"),
+    ("weights", "params"),
+];
+
+/// A usage error with the tips that fit relayc: its values hardly ever begin with a dash, and its commands come before files.
+fn with_tips(mut error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::UnknownArgument {
+        error.remove(ContextKind::Suggested);
+    }
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    let tip = match ELSEWHERE.iter().find(|(theirs, _)| theirs == word) {
+        Some((_, ours)) => format!("`relayc {ours}` does that"),
+        None if Path::new(word).exists() => format!("a command comes first: `relayc check {word}`"),
+        None => return error,
+    };
+    error.remove(ContextKind::SuggestedSubcommand);
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    error
+}
+
+/// Whether the command line asks for JSON, also where it is not understood.
+fn asks_for_json() -> bool {
+    const FLAG: &str = "--message-format";
+    let mut args = std::env::args_os().skip(1).take_while(|arg| arg != "--");
+    let mut format = None;
+    while let Some(arg) = args.next() {
+        match arg.to_str().and_then(|arg| arg.strip_prefix(FLAG)) {
+            Some("") => format = args.next(),
+            Some(value) => format = value.strip_prefix('=').map(Into::into).or(format),
+            None => {}
+        }
+    }
+    format.is_some_and(|format| format == "json")
+}
+
+/// A usage error as a diagnostic: clap writes paragraphs, first what is wrong, then tips and the usage.
+fn usage_diagnostic(error: &clap::Error) -> Diagnostic {
+    let text = error.render().to_string();
+    let mut paragraphs = text.split("\n\n").map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
+    let message = paragraphs.next().unwrap_or_default();
+    let diagnostic = Diagnostic::new(codes::E0748, message.strip_prefix("error: ").unwrap_or(&message));
+    paragraphs.fold(diagnostic, |diagnostic, paragraph| match paragraph.split_once(": ") {
+        Some(("tip", tip)) => diagnostic.help(tip),
+        Some(("Usage", usage)) => diagnostic.note(format!("usage: {usage}")),
+        _ => diagnostic,
+    })
+}
+
 /// Runs the command line.
 pub(crate) fn main() -> ExitCode {
     sys::own_process();
@@ -464,7 +556,12 @@ pub(crate) fn main() -> ExitCode {
     let args = match parsed {
         Ok(args) => args,
         Err(error) if error.use_stderr() => {
-            words(&usage_error(&error));
+            let error = with_tips(error);
+            if asks_for_json() {
+                words(&render::render(&[usage_diagnostic(&error)], &Sources::new(), Format::Json, false));
+            } else {
+                words(&usage_error(&error));
+            }
             return ExitCode::from(exit::USAGE);
         }
         // Help and version go to standard output.
@@ -484,7 +581,8 @@ pub(crate) fn main() -> ExitCode {
             words(&format!("waiting until somebody writes to `{}`\n", escape_control(&path.display().to_string())))
         });
     }
-    std::panic::set_hook(Box::new(report_bug));
+    let format = if console.is_json() { Format::Json } else { Format::Plain };
+    std::panic::set_hook(Box::new(move |info| report_bug(info, format)));
     // A bug must not look like the program's mistake: a panic ends here, with its own code and exit.
     let run = std::panic::AssertUnwindSafe(|| match args.command {
         Command::Check(args) => check::run(&console, &args),
@@ -532,7 +630,7 @@ fn no_artifacts(file: &std::path::Path) -> Diagnostic {
     Diagnostic::new(codes::E0713, message).help("build relayc with its default features")
 }
 
-fn report_bug(info: &std::panic::PanicHookInfo<'_>) {
+fn report_bug(info: &std::panic::PanicHookInfo<'_>, format: Format) {
     if is_contained() {
         return;
     }
@@ -541,7 +639,7 @@ fn report_bug(info: &std::panic::PanicHookInfo<'_>) {
     let diagnostic = Diagnostic::new(codes::E0901, format!("relayc panicked{place}: {what}"))
         .note("this is a bug in relayc, not in your program")
         .help("please report it with the command line and the input; `relayc --version` names the version");
-    words(&render::render(&[diagnostic], &Sources::new(), Format::Plain, false));
+    words(&render::render(&[diagnostic], &Sources::new(), format, false));
 }
 
 #[cfg(test)]

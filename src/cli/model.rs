@@ -47,10 +47,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     };
     match result {
         Ok(()) => exit::FINE,
-        Err(ModelError::Usage { message, help }) => {
-            console.words(&format!("error: {message}\n\nhelp: {help}\n"));
-            exit::USAGE
-        }
+        Err(ModelError::Usage { message, help }) => console.usage_with_help(message, help),
         Err(ModelError::Found(diagnostics)) => {
             console.diagnostics(&diagnostics, &Default::default());
             exit::of_files(&diagnostics)

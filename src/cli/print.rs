@@ -33,8 +33,7 @@ pub(crate) struct Args {
 }
 
 /// The note above a text whose sizes have lost their names, which no command can read.
-const NO_NAMES: &str =
-    "note: the names of sizes are in the metadata section, which is left out: `--dim-names` or `--meta` keeps them\n";
+const NO_NAMES: &str = "the names of sizes are in the metadata section, which is left out: `--dim-names` or `--meta` keeps them";
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let until = match (args.module, args.types) {
@@ -57,8 +56,8 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let options = show::Options { types: args.types, meta: args.meta, exact: args.exact, dim_names: args.dim_names };
     let text = show::print(&program, options);
     let lost = !args.meta && show::names_sizes(&program.module) && text.contains("meta[tir.");
-    if lost && !console.quiet {
-        console.words(NO_NAMES);
+    if lost {
+        console.note(NO_NAMES);
     }
     match sys::stdout(&text) {
         Ok(()) => exit::FINE,

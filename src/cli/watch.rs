@@ -7,7 +7,7 @@ mod changes;
 
 use super::check::Checking;
 use super::projects::Projects;
-use super::{Console, Format, exit};
+use super::{Console, Format};
 use changes::{Changes, Form};
 use relayc_base::text::count;
 use relayc_driver::config::{self, Reach};
@@ -42,8 +42,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     if let Err(message) = args.checking.set_levels(&mut Levels::default()) {
-        console.words(&message);
-        return exit::USAGE;
+        return console.usage(message);
     }
     if args.paths.iter().any(|path| path.to_str() == Some("-")) {
         return console.usage("standard input cannot be watched: name files or folders");

@@ -179,6 +179,7 @@ codes! {
     E0745 "a key that a configuration does not have";
     E0746 "a value that a configuration cannot have";
     E0747 "a path of a configuration that leads nowhere";
+    E0748 "a command line that is not understood";
 
     E0801 "a source file over the limit";
     E0802 "a nesting over the limit";
@@ -209,5 +210,5 @@ codes! {
     W0019 "a lint that does not exist";
     W0020 "a comment that allows nothing";
     W0021 "a list that goes on without a comma";
-}
     W0022 "a dtype that no tensor can hold";
+}
