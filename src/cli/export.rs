@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// Write a program in another format.
 ///
-/// Weights become part of the model; the other parameters are its inputs: `relayc export net.relay --to onnx -o net.onnx
-/// --params net.params`. The graph of TVM's graph executor has its weights in a second file: `--to graph-json -o net.json
+/// Weights become part of the model; the other parameters are its inputs: `relayc export net.relay -o net.onnx
+/// --params net.params`. The graph of TVM's graph executor has its weights in a second file: `-o net.json
 /// --params net.params --params-out graph.params`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -21,9 +21,9 @@ pub(crate) struct Args {
     reading: Reading,
     /// The program; `-` is standard input.
     file: PathBuf,
-    /// The format.
+    /// The format; by default the ending of the file says it: `.onnx` or `.json`.
     #[arg(long, value_enum)]
-    to: Target,
+    to: Option<Target>,
     /// The file to write.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -57,29 +57,47 @@ enum Target {
     GraphJson,
 }
 
+impl Target {
+    /// What is written, and the ending of its file.
+    fn file(self) -> (&'static str, &'static str) {
+        match self {
+            Target::Onnx => ("a model of ONNX", "onnx"),
+            Target::GraphJson => ("a graph", "json"),
+        }
+    }
+
+    /// The format whose files end as this one does. Errors: E0721.
+    fn of(output: &Path) -> Result<Target, Diagnostic> {
+        let is_of = |target: &&Target| output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(target.file().1));
+        let all = Target::value_variants();
+        all.iter().find(is_of).copied().ok_or_else(|| {
+            let endings: Vec<String> = all.iter().map(|target| format!(".{}", target.file().1)).collect();
+            endings::unknown(output, "an exported program", &endings).help("or choose the format: `--to onnx`")
+        })
+    }
+}
+
 pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
-    if args.to == Target::Onnx && (args.params_out.is_some() || args.level.is_some()) {
+    let said = |wrong| console.files(&[wrong], &Sources::new());
+    let to = args.to.map_or_else(|| Target::of(&args.output), Ok).map_err(said)?;
+    if to == Target::Onnx && (args.params_out.is_some() || args.level.is_some()) {
         return Err(console.usage("`--params-out` and `-O` are for `--to graph-json`: weights become part of an ONNX model"));
     }
-    if args.to != Target::Onnx && args.verify {
+    if to != Target::Onnx && args.verify {
         return Err(console.usage("`--verify` is for `--to onnx`: a graph does not contain its functions"));
     }
     let read: Vec<&Path> = args.params.iter().chain([&args.file]).map(PathBuf::as_path).collect();
     let written: Vec<&Path> = args.params_out.iter().chain([&args.output]).map(PathBuf::as_path).collect();
-    let said = |wrong| console.files(&[wrong], &Sources::new());
     sys::replaces_none(&written, &read, "the model is made from").map_err(said)?;
     args.params_out
         .as_deref()
         .map_or(Ok(()), |path| endings::one_of(path, "the constants of a graph", &["params"]))
         .map_err(said)?;
-    let (what, ending) = match args.to {
-        Target::Onnx => ("a model of ONNX", "onnx"),
-        Target::GraphJson => ("a graph", "json"),
-    };
+    let (what, ending) = to.file();
     endings::one_of(&args.output, what, &[ending]).map_err(said)?;
     let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &args.set))?;
     console.inputs(&program, &args.entry, &args.params, &args.inputs)?;
-    let written = match args.to {
+    let written = match to {
         Target::Onnx => write_onnx(console, args, &program),
         Target::GraphJson => write_graph(console, args, &mut program),
     };
@@ -105,7 +123,7 @@ fn write_graph(console: &Console, args: &Args, program: &mut Program) -> Result<
     let constants = graph.params();
     match (&args.params_out, &constants) {
         (Some(path), Some(constants)) => files.push((path, constants)),
-        (Some(_), None) => console.words("note: the graph has no constants, so `--params-out` is not written\n"),
+        (Some(_), None) => console.note("the graph has no constants, so `--params-out` is not written"),
         (None, Some(_)) => {
             let words = "the graph takes its constants as inputs: `--params-out FILE.params` names a file for them";
             return Ok(console.usage(words));
