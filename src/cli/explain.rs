@@ -36,7 +36,13 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
         Some(code) => console.data(code.page()),
         None => {
             let upper = wanted.to_ascii_uppercase();
-            let near = nearest(&upper, ALL.iter().map(|code| code.id())).or_else(|| nearest(wanted, lint::names()));
+            // `308` and `W10`.
+            let digits = upper.trim_start_matches(['E', 'W']);
+            let letter = if upper.starts_with('W') { 'W' } else { 'E' };
+            let upper = if digits.bytes().all(|byte| byte.is_ascii_digit()) { format!("{letter}{digits:0>4}") } else { upper };
+            let written_out = Code::find(&upper).map(|code| code.id());
+            let near = written_out.or_else(|| nearest(&upper, ALL.iter().map(|code| code.id())));
+            let near = near.or_else(|| nearest(wanted, lint::names()));
             let hint = near.map_or("`relayc explain` lists all".to_owned(), |near| format!("there is `{near}`"));
             console.usage(format_args!("there is no code and no lint `{wanted}`: {hint}"))
         }

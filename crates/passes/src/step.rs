@@ -286,7 +286,11 @@ fn not_understood(why: &str) -> Diagnostic {
 
 /// The error for a name that no pass has.
 pub fn unknown_pass(name: &str) -> Box<Diagnostic> {
-    let hint = nearest(&kebab(name), super::all().iter().map(|pass| pass.name));
+    let (kebab, passes) = (kebab(name), super::all());
+    let names = || passes.iter().map(|pass| pass.name);
+    // A part of a name: `fuse` for `fuse-ops`.
+    let part = || names().find(|known| kebab.len() > 2 && known.split('-').any(|part| part == kebab));
+    let hint = nearest(&kebab, names()).or_else(part);
     let hint = match hint {
         _ if name == "InferType" => "types are inferred before and after each pass".to_owned(),
         Some(near) => format!("there is `{near}`"),

@@ -19,10 +19,12 @@ pub(crate) fn bad_expectation(text: &str, words: &str, names: &[String]) -> Diag
         .help(format!("write `--expect {}`", example(text, names)))
 }
 
-/// An output with a file: that of the text, if that is all that it says.
+/// An output with a file: those of the text, if it says them.
 fn example(text: &str, names: &[String]) -> String {
-    let file = if text.contains('=') || !text.ends_with(".npy") { "y.npy" } else { text.trim_start_matches('@') };
-    format!("{}=@{}", names.first().map_or("out".into(), |name| short(name)), short(file))
+    let (name, file) = text.split_once('=').map_or((None, text), |(name, file)| (Some(name), file));
+    let file = if file.ends_with(".npy") { file.trim_start_matches('@') } else { "y.npy" };
+    let name = names.iter().find(|known| Some(known.as_str()) == name).or(names.first());
+    format!("{}=@{}", name.map_or("out".into(), |name| short(name)), short(file))
 }
 
 /// E0706.
