@@ -230,7 +230,7 @@ impl Artifact {
         let slots = self.slots(&mut types).map_err(one)?;
         let known: Vec<&str> = OpenSizes::of(&self.description.sizes).names.into_iter().map(|(name, _)| name).collect();
         require_known("--set", &requests.set, &known).map_err(one)?;
-        let bound = bind::bind(&slots, &types, requests)?;
+        let bound = bind::bind(&slots, &types, requests).map_err(without_weights)?;
         let shapes: Vec<&[usize]> = tensors_in(&bound).into_iter().map(Tensor::shape).collect();
         size_of(&self.description.sizes, &shapes).map_err(one)?;
         Ok(bound)
@@ -247,6 +247,12 @@ impl Artifact {
         let loaded = mapped.program(found.image, found.code).map_err(refused)?;
         Ok(Ready { loaded, description, results })
     }
+}
+
+/// Errors without the advice to read weights: those of an artifact lie inside, and the others are inputs.
+fn without_weights(mut errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    errors.iter_mut().for_each(|error| error.helps.retain(|help| !help.text.starts_with("--params")));
+    errors
 }
 
 /// The dimensions of an artifact of several sizes.

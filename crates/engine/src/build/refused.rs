@@ -31,7 +31,7 @@ pub(crate) fn not_compiled(program: &Program, entry: &str, reason: NotCompiled) 
     let mut diagnostic = Diagnostic::new(codes::E0603, format!("`@{entry}` cannot be built: {}", reason.text()));
     if reason == NotCompiled::UnknownShape {
         for (name, axis, setting) in open(program, entry) {
-            diagnostic = diagnostic.help(format!("axis {axis} of `%{name}` is open: `--set {setting}=N`"));
+            diagnostic = diagnostic.help(format!("axis {axis} of `%{name}` is open: `--set {setting}=1`, or another size"));
         }
         diagnostic = diagnostic.note("an artifact has code for shapes that are known: `--sizes` names several");
     }
