@@ -78,17 +78,15 @@ fn collect(args: &Args) -> Result<Vec<Golden>, Diagnostic> {
             Some(files) => files.iter().map(of).collect::<Result<Vec<_>, _>>().map(|found| found.concat()),
             None => of(path),
         };
-        let found = found.map_err(|error| {
-            Diagnostic::new(codes::E0701, format!("{}: {error}", path.display()))
-                .help("name a `.relay` file or a folder that holds some")
-        })?;
+        let found =
+            found.map_err(|error| sys::unreadable(path, &error).help("name a `.relay` file or a folder that holds some"))?;
         tests
             .extend(found.into_iter().filter(|test| args.filter.is_empty() || args.filter.iter().any(|f| test.name.contains(f))));
     }
     tests.sort_by(|a, b| a.name.cmp(&b.name));
     tests.dedup();
     if tests.is_empty() {
-        let paths: Vec<String> = args.paths.iter().map(|path| path.display().to_string()).collect();
+        let paths: Vec<String> = args.paths.iter().map(|path| format!("`{}`", path.display())).collect();
         let what =
             if args.filter.is_empty() { String::new() } else { format!(" whose name holds `{}`", args.filter.join("` or `")) };
         return Err(Diagnostic::new(codes::E0701, format!("there is no test under {}{what}", paths.join(", ")))

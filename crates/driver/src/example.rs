@@ -18,6 +18,7 @@ use super::run::{entry, to_bound};
 use super::sized::sized;
 use super::written::{Node, Reader, tensor};
 use relayc_base::diag::Diagnostic;
+use relayc_base::text::count;
 use relayc_interp::{self as interp, Interp, Limits, Value};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::compare::{Incomparable, Tolerance, compare};
@@ -174,7 +175,7 @@ impl<'a> Runner<'a> {
         let global = module.find_global(name).ok_or_else(|| format!("there is no function `@{name}`"))?;
         let params = &module.funcs[module.globals[global].func].params;
         if params.len() != example.args.len() {
-            return Err(format!("`@{name}` takes {} arguments, found {}", params.len(), example.args.len()));
+            return Err(format!("`@{name}` takes {}, found {}", count(params.len(), "argument"), example.args.len()));
         }
         let argument = |(&param, node): (&VarId, &Node)| {
             let var = &module.vars[param];

@@ -22,7 +22,7 @@ pub(super) fn reason(error: &Error) -> String {
 }
 
 /// E0701.
-pub(super) fn unreadable(path: &Path, error: &Error) -> Diagnostic {
+pub fn unreadable(path: &Path, error: &Error) -> Diagnostic {
     Diagnostic::new(codes::E0701, format!("cannot read `{}`: {}", path.display(), reason(error)))
 }
 

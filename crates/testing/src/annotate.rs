@@ -66,6 +66,20 @@ fn expected(text: &str) -> Option<Expected> {
     (!text.is_empty()).then(|| Expected::Type(text.to_owned()))
 }
 
+/// The type of what has none: an operator's name, a wrong expression.
+const NO_TYPE: &str = "<error>";
+
+/// The value that begins where `span` does and ends nearest to its end: how many carets it takes, and its type.
+fn from_here(program: &Program, span: Span) -> String {
+    let module = &program.module;
+    let begins = module.exprs.iter().map(|expr| expr.span).filter(|of| (of.file, of.start) == (span.file, span.start));
+    let valued = begins.filter_map(|of| Some((of, types_at(program, of).into_iter().find(|ty| ty != NO_TYPE)?)));
+    let nearest = valued.min_by_key(|(of, _)| of.end.abs_diff(span.end));
+    nearest.map_or(String::new(), |(of, ty)| {
+        format!("; the one that begins here has {} characters and is `{ty}`", of.end - of.start)
+    })
+}
+
 /// Checks the annotations. If one describes a diagnostic, all diagnostics must be annotated, except a missing version header,
 /// which most tests leave out.
 pub(crate) fn check(annotations: &[Annotation], program: &Program) -> Result<(), String> {
@@ -77,8 +91,12 @@ pub(crate) fn check(annotations: &[Annotation], program: &Program) -> Result<(),
             Expected::Type(expected) => {
                 let found = types_at(program, annotation.span);
                 if !found.contains(expected) {
-                    let found = if found.is_empty() { "nothing".to_owned() } else { found.join(" and ") };
-                    failures.push(format!("line {line}: expected `{expected}`, found `{found}` at exactly this place"));
+                    let found: Vec<String> = found.into_iter().filter(|found| found != NO_TYPE).collect();
+                    let what = match &found[..] {
+                        [] => format!("no value lies at exactly this place{}", from_here(program, annotation.span)),
+                        found => format!("found `{}` at exactly this place", found.join("` and `")),
+                    };
+                    failures.push(format!("line {line}: expected `{expected}`, {what}"));
                 }
             }
             Expected::Diagnostic { code, message } => {

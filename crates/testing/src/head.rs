@@ -59,9 +59,9 @@ fn comment(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix("//").map(str::trim_start)
 }
 
-/// The first comment that is written almost as an expectation and would be none: in words, with its line.
+/// The comments that are written almost as expectations and would be none: in words, each with its line.
 pub(crate) fn misspelt(text: &str) -> Option<String> {
-    text.lines().enumerate().find_map(|(at, line)| {
+    let found = text.lines().enumerate().filter_map(|(at, line)| {
         let line = comment(line)?;
         let end = line.find(|c: char| !c.is_ascii_alphabetic() && !matches!(c, '-' | '_')).unwrap_or(line.len());
         let (word, rest) = line.split_at(end);
@@ -70,7 +70,9 @@ pub(crate) fn misspelt(text: &str) -> Option<String> {
             None => format!("there are {}", join_words(&CHECKS.map(|mark| format!("`// {mark}: …`")), "and")),
         };
         Some(format!("line {}: `// {word}` is no expectation; {help}", at + 1))
-    })
+    });
+    let found: Vec<String> = found.collect();
+    (!found.is_empty()).then(|| found.join("\n"))
 }
 
 const CHECKS: [&str; 3] = ["CHECK", "CHECK-NEXT", "CHECK-NOT"];
