@@ -21,6 +21,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+/// The files of pages that no block of the page writes.
+const FILES: &str = "tests/data/book";
+
 /// The most bytes of README.md.
 const README: usize = 6 << 10;
 
@@ -77,8 +80,11 @@ fn none(found: &[String]) -> Result<(), Failed> {
 /// Runs the commands of a page.
 fn page(path: &Path, text: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    for file in std::fs::read_dir(root().join("tests/data/book"))?.flatten() {
-        std::fs::copy(file.path(), folder.path().join(file.file_name()))?;
+    // A reader has these files only where the page says so.
+    if text.contains(&format!("`{FILES}/`")) {
+        for file in std::fs::read_dir(root().join(FILES))?.flatten() {
+            std::fs::copy(file.path(), folder.path().join(file.file_name()))?;
+        }
     }
     std::os::unix::fs::symlink(root().join("examples"), folder.path().join("examples"))?;
     let (blessed, wrong) = session::run(text, relayc(), folder.path());

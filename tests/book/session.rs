@@ -1,7 +1,7 @@
 //! Runs the blocks of a page.
 //!
-//! Each page has a folder of its own: a copy of `tests/data/book/` with the repository's `examples/` beside it. Its blocks run
-//! in order:
+//! Each page has a folder of its own: a copy of `tests/data/book/`, if the page names that folder, with the repository's `examples/`
+//! beside it. Its blocks run in order:
 //!
 //! | block | is |
 //! |---|---|
