@@ -312,7 +312,7 @@ mod tests {
             ("@relu([-1, 2]) == [0, 3]", "1 of 2 elements differ; worst at [1]: 2.0 instead of 3.0"),
             ("@relu([1, 2, 3]) == 0", "argument `%x`: expected shape [2], found [3]"),
             ("@relu([1, 2]) == [[1, 2]]", "expected shape [2], found [1, 2]"),
-            ("@relu() == 0", "`@relu` takes 1 arguments, found 0"),
+            ("@relu() == 0", "`@relu` takes 1 argument, found 0"),
             ("@relu(@none.npy) == 0", "argument `%x`: cannot read `./none.npy`"),
             ("@g(1) == 1", "there is no function `@g`"),
             ("@relu([1, 2]) error E0502", "expected failure E0502, found [1.0, 2.0]"),

@@ -330,8 +330,7 @@ impl Infer<'_> {
         if typed {
             self.typed_faults.insert(call);
         } else {
-            self.faulty.push(call);
-            self.poison(call);
+            self.give_up(call);
         }
     }
 

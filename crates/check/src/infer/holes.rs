@@ -109,40 +109,32 @@ impl Infer<'_> {
         }
     }
 
-    /// The operands of a call, and what is called unless that is an operator.
-    fn call_parts(&self, call: ExprId) -> Vec<ExprId> {
-        let mut parts = self.arg_exprs(call);
-        if let (None, ExprKind::Call { callee, .. }) = (self.module.called_op(call), self.module.exprs[call].kind) {
-            parts.push(callee);
-        }
-        parts
+    /// Takes an expression for wrong that has an error among its operands, or whose own has been reported. What only it would have
+    /// told of other operands stays unknown, which is no error of theirs.
+    pub(super) fn give_up(&mut self, expr: ExprId) {
+        self.faulty.push(expr);
+        self.poison(expr);
     }
 
-    /// What a call would decide of an operand is not known where another part of the call is wrong: that it stays open follows
-    /// from the error there, which has been reported.
-    fn poison_beside_errors(&mut self) {
-        for call in self.module.exprs.ids() {
-            let tys: Vec<Ty> = self.call_parts(call).into_iter().filter_map(|part| self.tys[part]).collect();
-            if tys.iter().any(|&ty| self.holds_error(ty)) {
-                for ty in tys {
-                    self.solver.poison(&mut self.module.types, ty);
-                }
-                self.wake();
+    /// Ends the search for operands of wrong calls: the call would have told what they are. What that makes wrong is wrong as well.
+    fn poison_operands(&mut self) {
+        while let Some(call) = self.faulty.pop() {
+            let mut parts = self.arg_exprs(call);
+            if let (None, ExprKind::Call { callee, .. }) = (self.module.called_op(call), self.module.exprs[call].kind) {
+                parts.push(callee);
             }
+            for part in parts {
+                let ty = self.ty(part);
+                self.solver.poison(&mut self.module.types, ty);
+            }
+            self.wake();
         }
     }
 
     /// A hole is reported once, at the variable that has it or else at the first expression that has it.
     fn report_holes(&mut self) {
         self.report_operator_values();
-        for call in std::mem::take(&mut self.faulty) {
-            for part in self.call_parts(call) {
-                let ty = self.ty(part);
-                self.solver.poison(&mut self.module.types, ty);
-            }
-            self.wake();
-        }
-        self.poison_beside_errors();
+        self.poison_operands();
         for var in self.module.vars.ids() {
             let Some(ty) = self.var_tys[var] else { continue };
             if self.is_over_budget(self.module.vars[var].span) {
@@ -155,6 +147,7 @@ impl Infer<'_> {
                 }
                 self.solver.poison(&mut self.module.types, ty);
                 self.wake();
+                self.poison_operands();
             }
         }
         for expr in self.module.exprs.ids() {

@@ -590,7 +590,10 @@ impl<'a> Infer<'a> {
                 let _ = self.solver.unify(&mut self.module.types, callee_ty, func);
                 ret
             }
-            TyData::Error => Ty::ERROR,
+            TyData::Error => {
+                self.faulty.push(expr);
+                Ty::ERROR
+            }
             _ => {
                 let span = self.module.exprs[callee].span;
                 self.report(span, |infer| {
@@ -647,11 +650,11 @@ impl<'a> Infer<'a> {
         match stop {
             Ok(()) => {}
             Err(Stop::NotYet) => self.wait(expr),
-            Err(Stop::Poisoned) => self.poison(expr),
+            Err(Stop::Poisoned) => self.give_up(expr),
             Err(Stop::Fault(fault)) => {
                 let operands: Vec<Ty> = self.arg_exprs(expr).into_iter().map(|operand| self.ty(operand)).collect();
                 match operands.into_iter().any(|ty| self.holds_error(ty)) {
-                    true => self.poison(expr),
+                    true => self.give_up(expr),
                     false => self.report_fault(expr, *fault),
                 }
             }
@@ -712,7 +715,6 @@ impl<'a> Infer<'a> {
     fn relate(&mut self, expr: ExprId) -> Result<(), Stop> {
         let Some((def, args)) = self.op_call(expr) else { return Ok(()) };
         if self.lacks_attrs(expr) {
-            self.faulty.push(expr);
             return Err(Stop::Poisoned);
         }
         let out = self.ty(expr);
