@@ -111,10 +111,11 @@ fn scan_eval<S: Step>(cx: &EvalCx) -> EvalResult {
 /// Longer lines are done faster one element after the other.
 const LONGEST: u64 = 256;
 
-/// For each element the fold of a window that ends there, clipped to the line.
+/// For each element the fold of a window that ends there, clipped to the line: of integers alone, as a fold starts from +0, where the
+/// first element of a line may be -0.
 fn scan_nest(call: &Call, fold: Reduction) -> Option<Template> {
     let (data, out, attrs) = (call.arg(0), call.out(), ScanopAttrs::read(call.attrs));
-    let plain = data.dtype == out.dtype && [DType::F32, DType::I32].contains(&out.dtype);
+    let plain = data.dtype == DType::I32 && out.dtype == DType::I32;
     (plain && !attrs.exclusive.0.unwrap_or(false) && !out.shape.contains(&0)).then_some(())?;
     let axis = call.axis(attrs.axis.unwrap_or(0), out.shape.len())?;
     let n = out.shape[axis];
