@@ -70,6 +70,8 @@ pub struct OpDef {
     pub reshapes: bool,
     /// The axis along which it combines elements, if lines along it are independent and the result has the operand's shape.
     pub lines: Option<fn(&[AttrValue]) -> i64>,
+    /// Whether a result may be the least number of its dtype, which in a wider dtype is another one.
+    pub limit: Option<fn(&[AttrValue]) -> bool>,
     /// Whether a call draws random numbers, which must happen in each run.
     pub random: bool,
     /// Counts the multiply-adds of a call; absent if that does not measure its cost.
@@ -184,6 +186,7 @@ impl OpDef {
         no_op: false,
         reshapes: false,
         lines: None,
+        limit: None,
         random: false,
         macs: None,
         blocks: None,

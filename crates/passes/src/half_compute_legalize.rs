@@ -10,7 +10,8 @@
 //! nothing where its kernel has float32 in registers anyway. It and an operator that only moves elements follow their operands:
 //! they take part where one of these does already, so that no table is widened to take a few rows of it.
 //!
-//! Does not rewrite operators without a kernel, routines, and what draws random numbers. Operands of quantised operators stay.
+//! Does not rewrite operators without a kernel, routines, what draws random numbers, and maxima that may be over nothing, which are
+//! the least number of their dtype. Operands of quantised operators stay.
 //!
 //! ```text
 //! %0 = nn.dense(%x, %w);         %0 = nn.dense(cast(%x, "float32"), cast(%w, "float32"));
@@ -18,11 +19,11 @@
 //!                                cast(nn.softmax(%1), "float16")
 //! ```
 
-use super::build::{args, dtype, tuple, typed};
+use super::build::{args, dims, dtype, tuple, typed};
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use relayc_base::Span;
-use relayc_ir::types::DType;
+use relayc_ir::types::{DType, Dim};
 use relayc_ir::{AttrValue, ExprId, ExprKind, Module};
 use relayc_ops::declarations::CAST;
 use relayc_ops::lower::Lower;
@@ -92,13 +93,17 @@ impl Legalize<'_> {
             return self.conversion(module, expr);
         }
         let kind = kind(def)?;
+        if def.limit.is_some_and(|may_be| may_be(module.call_attrs(expr))) {
+            return None;
+        }
         let operands = args(module, expr);
         let tensors: Vec<ExprId> = operands.iter().flat_map(|&operand| self.tensors(module, operand)).collect();
         let taken = match kind {
             Kind::Computes => tensors.iter().any(|&tensor| dtype(module, tensor).is_some_and(is_half)),
             Kind::Scalar | Kind::Gathers | Kind::Moves => tensors.iter().any(|tensor| self.wide.contains_key(tensor)),
         };
-        taken.then_some(())?;
+        let of_nothing = tensors.iter().any(|&tensor| dims(module, tensor).is_some_and(|dims| dims.contains(&Dim::known(0))));
+        (taken && !of_nothing).then_some(())?;
         let outs = self.result_dtypes(module, expr)?;
         let span = module.exprs[expr].span;
         if kind == Kind::Scalar {

@@ -97,6 +97,7 @@ const fn max_pool<const RANK: usize>(name: &'static str, doc: &'static str) -> O
         rel: |cx| rel::pool_rel(cx, SPATIAL[RANK - 1]),
         blocks: Some(Blocks::Same(blocks::named)),
         eval: |cx| eval::max_pool(cx, SPATIAL[RANK - 1]),
+        limit: Some(rel::may_cover_nothing),
         lower: Some(Lower::Nest(|call| {
             nest::max_pool(call, SPATIAL[RANK - 1]).or_else(|| tabled::pool(call, SPATIAL[RANK - 1], false))
         })),
@@ -124,6 +125,7 @@ const fn avg_pool<const RANK: usize>(name: &'static str, doc: &'static str) -> O
     OpDef {
         attrs: Some(AvgPool2dAttrs::schema::<RANK>()),
         eval: |cx| eval::avg_pool(cx, SPATIAL[RANK - 1]),
+        limit: None,
         lower: Some(Lower::Nest(|call| {
             nest::avg_pool(call, SPATIAL[RANK - 1]).or_else(|| tabled::pool(call, SPATIAL[RANK - 1], true))
         })),

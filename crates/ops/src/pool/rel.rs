@@ -36,6 +36,18 @@ fn pooled(cx: &mut RelCx, data: &TensorTy, spatial: &str) -> RelResult<Shape> {
     Ok(shape)
 }
 
+/// Whether attributes of a maximum leave room for a window over nothing but padding, for some size of the data.
+pub(super) fn may_cover_nothing(attrs: &[AttrValue]) -> bool {
+    let attrs = MaxPool2dAttrs::read(attrs);
+    let windows = window::windows(&attrs.pool_size, &attrs.strides, &attrs.dilation, &attrs.padding);
+    windows.iter().any(|window| {
+        // The last window may begin behind the padding that it must have in common with the data.
+        let over = if attrs.ceil_mode { window.stride - 1 } else { 0 };
+        let padding = i128::from(window.before).max(i128::from(window.after) + i128::from(over));
+        padding >= i128::from(window.kernel) || window.dilation > 1 && padding > 0
+    })
+}
+
 pub(super) fn global_pool_rel(cx: &mut RelCx) -> RelResult {
     let attrs = GlobalPool2dAttrs::read(cx.attrs);
     let layout = pool_layout(cx, &attrs.layout, &attrs.out_layout, "HW")?;

@@ -3,7 +3,7 @@
 //! It covers pools that a clip cannot express: windows of different sizes, windows outside the data, dilation beyond its ends.
 
 use super::{AdaptivePool2dAttrs, AvgPool2dAttrs, MaxPool2dAttrs};
-use crate::gather_lowering::{is_float, read};
+use crate::gather_lowering::read;
 use crate::lower;
 use crate::prelude::*;
 use crate::window::{self, Cover};
@@ -59,8 +59,8 @@ pub(super) fn adaptive(call: &Call, spatial: &str, mean: bool) -> Option<Templat
 }
 
 fn tabled(call: &Call, covered: &[Covered], of: PoolKind) -> Option<Template> {
-    is_float(call, 0)?;
     let (data, out) = (call.arg(0), call.out());
+    let lane = lower::lane(data.dtype).filter(|&lane| lower::summing(lane) == ScalarType::F32)?;
     (!data.shape.contains(&0)).then_some(())?;
     let rank = data.shape.len();
     let mut template = Template { dims: out.shape.clone(), ..Template::default() };
@@ -90,25 +90,27 @@ fn tabled(call: &Call, covered: &[Covered], of: PoolKind) -> Option<Template> {
         let n = read(&mut template, &mut last, Read::table(counts, AxisMap::of(*axis)));
         number = Some(number.map_or(n, |number| last.bin(BinaryOp::Mul, number, n)));
     }
-    let mut x = read(&mut template, &mut body, Read { picked: places, ..Read::of(Source::Arg(0), index) });
+    let x = read(&mut template, &mut body, Read { picked: places, ..Read::of(Source::Arg(0), index) });
+    let mut x = lower::converted(&mut body, x, lane, ScalarType::F32);
     if let Some(inside) = inside {
         let nothing = body.f32(if of == PoolKind::Max { f32::NEG_INFINITY } else { 0.0 });
         x = body.select(inside, x, nothing);
     }
     let fold = if of == PoolKind::Max { Reduction::Max } else { Reduction::Sum };
     let folds = Stage { each: true, body, reductions: vec![(x, fold)], stores: vec![] };
-    let val = of_window(&mut last, number?, of);
+    let val = of_window(&mut last, number?, of, super::eval::least(data.dtype));
+    let val = lower::converted(&mut last, val, ScalarType::F32, lane);
     let last = Stage { each: false, body: last, reductions: vec![], stores: vec![Store { val, write: 0 }] };
     template.stages = vec![folds, last];
     template.outs = vec![(0..rank).map(AxisMap::of).collect()];
     Some(template)
 }
 
-/// The result of a window of so many elements: of none it is 0, or the least number.
-fn of_window(body: &mut Body, number: Val, of: PoolKind) -> Val {
+/// The result of a window of so many elements: of none it is 0, or the `least` number of the operand's dtype.
+fn of_window(body: &mut Body, number: Val, of: PoolKind, least: f64) -> Val {
     let (folded, zero) = (body.folded(0), body.f32(0.0));
     let (val, nothing) = match of {
-        PoolKind::Max => (folded, body.f32(f32::MIN)),
+        PoolKind::Max => (folded, body.f32(least as f32)),
         _ => (body.bin(BinaryOp::Div, folded, number), zero),
     };
     let is_empty = body.cmp(Cmp::Eq, number, zero);
