@@ -64,6 +64,10 @@ fn all_class_onnx(cx: &mut OnnxCx) -> OnnxResult {
     if [boxes, scores, overlap, score].iter().any(|&value| cx.dtype(value) != DType::F32) {
         return Err("operands of another dtype than `float32`, where ONNX takes that only".into());
     }
+    if !cx.known(score).and_then(Tensor::to_vec::<f32>).is_some_and(|known| known.iter().all(|&least| least >= 0.0)) {
+        let why = "a `score_threshold` that is no constant from 0 on: ONNX suppresses boxes whose score is not positive, Relay does not";
+        return Err(why.into());
+    }
     let limit = limit_onnx(cx, limit)?;
     let (limit, overlap) = overlap_onnx(cx, limit, overlap)?;
     let found = cx.node("NonMaxSuppression", &[boxes, scores, limit, overlap, score]).one();
