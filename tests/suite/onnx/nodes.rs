@@ -269,6 +269,8 @@ fn positions() {
     refused("Slice", 13, &[], &bounds(), "bounds of 1099511627776 axes of 1");
     let back = [Data(F32, &[3]), Ints(&[1], &[-1]), Ints(&[1], &[i64::MIN]), Missing, Ints(&[1], &[i64::MIN])];
     gives("Slice", 13, &[], &back, 1, "@main([1, 2, 3]) == [3]");
+    let before = [Data(F32, &[3]), Ints(&[1], &[-5]), Ints(&[1], &[-9]), Missing, Ints(&[1], &[-1])];
+    gives("Slice", 13, &[], &before, 1, "@main([1, 2, 3]) == [1]");
     // A begin behind its end, which only some lengths have.
     let inner = || [Data(F32, &[-1]), Ints(&[1], &[1]), Ints(&[1], &[-1])];
     for line in ["@main([1, 2, 3]) == [2]", "@main([1, 2]) == []", "@main([1]) == []"] {

@@ -57,15 +57,21 @@ fn slice(cx: &mut Cx) -> Results {
     Ok(vec![open_slice(cx, x, [starts, ends, steps.unwrap_or(ones)], &axes)?])
 }
 
-/// Slices by known bounds. They equal Relay's, except for an end before the first position of a backward slice, which becomes a
-/// large negative number.
+/// Slices by known bounds. They equal Relay's, except where a backward slice begins before the first position: ONNX takes that one.
 fn known_slice(cx: &mut Cx, x: Val, (starts, ends, steps): (&[i64], &[i64], &[i64]), axes: &[usize]) -> Result {
     if [starts.len(), ends.len(), steps.len()] != [axes.len(); 3] {
         return Err(Refusal::wrong("`starts`, `ends`, `axes` and `steps` have different lengths"));
     }
     // The least integer, by which exporters say the very beginning, has no literal in a text.
     let literal = |bounds: &[i64]| -> Vec<i64> { bounds.iter().map(|&bound| bound.max(-i64::MAX)).collect() };
-    let (starts, ends, steps) = (literal(starts), literal(ends), literal(steps));
+    let (mut starts, ends, steps) = (literal(starts), literal(ends), literal(steps));
+    for ((start, &step), &axis) in starts.iter_mut().zip(&steps).zip(axes) {
+        if let Ok(size) = cx.size(x, axis)
+            && step < 0
+        {
+            *start = (*start).max(size.saturating_neg());
+        }
+    }
     let attrs = [
         ("begin", AttrValue::ints(&starts)),
         ("end", AttrValue::ints(&ends)),
