@@ -4,6 +4,7 @@
 //! Each value is made once and before it is used; inputs, results and types are those of the original function. `tests/peers/`
 //! checks the numbers by running the models on ONNX Runtime.
 
+mod boxes;
 mod control;
 mod docs;
 mod fused;

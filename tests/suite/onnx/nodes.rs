@@ -571,21 +571,6 @@ fn signals_losses_and_boxes() {
     let weighted = [Data(F32, &[2, 2]), Data(I64, &[2]), Floats(&[2], &[1.0, 3.0])];
     let flags = [int("ignore_index", -5), text("reduction", "sum")];
     gives("NegativeLogLikelihoodLoss", 13, &flags, &weighted, 1, "@main([-1, -2, -3, -4], [1, -5]) == 6");
-    let boxes = |limit: &'static [i64]| {
-        let (overlap, least) = (Floats(&[], &[0.5]), Floats(&[], &[0.0]));
-        [Data(F32, &[1, 2, 4]), Data(F32, &[1, 1, 2]), Ints(&[], limit), overlap, least]
-    };
-    let line = "@main([0, 0, 1, 1, 0, 0, 1, 1], [0.8, 0.9]) == [[0, 0, 1]]";
-    gives("NonMaxSuppression", 11, &[], &boxes(&[2]), 1, line);
-    gives("NonMaxSuppression", 11, &[], &boxes(&[0]), 1, "@main([0, 0, 1, 1, 0, 0, 1, 1], [0.8, 0.9]) == []");
-    // Boxes that overlap by as much as the threshold stay: by half, and by nothing where it is 0 or left out.
-    let line = "@main([0, 0, 1, 1, 0, 0, 1, 0.5], [0.8, 0.9]) == [[0, 0, 1], [0, 0, 0]]";
-    gives("NonMaxSuppression", 11, &[], &boxes(&[2]), 1, line);
-    let line = "@main([0, 0, 1, 1, 5, 5, 6, 6], [0.8, 0.9]) == [[0, 0, 1], [0, 0, 0]]";
-    gives("NonMaxSuppression", 11, &[], &boxes(&[2])[..3], 1, line);
-    let [corners, scores, limit, ..] = boxes(&[2]);
-    let given = [corners, scores, limit, Data(F32, &[1])];
-    gives("NonMaxSuppression", 11, &[], &given, 1, "@main([0, 0, 1, 1, 5, 5, 6, 6], [0.8, 0.9], [0]) == [[0, 0, 1], [0, 0, 0]]");
 }
 
 #[test]

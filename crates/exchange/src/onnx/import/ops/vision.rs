@@ -192,7 +192,7 @@ fn max_roi_pool(cx: &mut Cx) -> Results {
 }
 
 fn non_max_suppression(cx: &mut Cx) -> Results {
-    let (mut boxes, scores) = (cx.input(0)?, cx.input(1)?);
+    let (mut boxes, mut scores) = (cx.input(0)?, cx.input(1)?);
     if cx.flag("center_point_box", false)? {
         boxes = corners(cx, boxes)?;
     }
@@ -204,8 +204,21 @@ fn non_max_suppression(cx: &mut Cx) -> Results {
         Some(value) => Ok(value),
         None => cx.put(Tensor::scalar(default)),
     };
-    let (overlap, score) = (or(cx, 3, 0.0)?, or(cx, 4, f32::MIN)?);
-    let (limit, overlap, score) = (cx.scalar_of(limit)?, cx.scalar_of(overlap)?, cx.scalar_of(score)?);
+    let overlap = or(cx, 3, 0.0)?;
+    let (limit, overlap) = (cx.scalar_of(limit)?, cx.scalar_of(overlap)?);
+    let mut score = cx.opt(4).map(|score| cx.scalar_of(score)).transpose()?;
+    if score
+        .and_then(|score| cx.known(score))
+        .and_then(Tensor::to_vec::<f32>)
+        .is_none_or(|known| known.iter().any(|&least| least < 0.0))
+    {
+        scores = by_rank(cx, scores, score)?;
+        score = None;
+    }
+    let score = match score {
+        Some(score) => score,
+        None => cx.put(Tensor::scalar(0f32))?,
+    };
     let overlap = just_above(cx, overlap)?;
     let attrs = [("output_format", AttrValue::str("onnx"))];
     let results = cx.call_many("vision.all_class_non_max_suppression", &[boxes, scores, limit, overlap, score], &attrs, 2)?;
@@ -215,6 +228,27 @@ fn non_max_suppression(cx: &mut Cx) -> Results {
     let n = cx.cast(results[1], DType::I64)?;
     let n = cx.select(none, zero, n)?;
     cx.head(results[0], n).and_then(one)
+}
+
+/// Positive scores in the same order, for those above a threshold; 0 for the others.
+///
+/// Relay's operator leaves boxes alone whose score is not positive, and drops them from -1 on; the order of scores is all that
+/// ONNX's depends on.
+fn by_rank(cx: &mut Cx, scores: Val, threshold: Option<Val>) -> Result {
+    let indices = |cx: &mut Cx, x: Val, ascending: bool| {
+        let attrs = [("is_ascend", AttrValue::Bool(ascending)), ("dtype", AttrValue::DType(Some(DType::I32)))];
+        cx.call("argsort", &[x], &attrs)
+    };
+    let order = indices(cx, scores, false)?;
+    let rank = indices(cx, order, true)?;
+    let rank = cx.cast(rank, DType::F32)?;
+    let positive = cx.b.formula(scores, 1.0 / (1.0 + rank))?;
+    let chosen = match threshold {
+        Some(threshold) => cx.binary("greater", scores, threshold)?,
+        // All numbers.
+        None => cx.binary("equal", scores, scores)?,
+    };
+    cx.b.formula(positive, select(chosen, positive, 0.0))
 }
 
 /// The next larger float32 of a threshold from 0 on: ONNX drops boxes that overlap by more, Relay those that overlap by as much.
@@ -230,10 +264,12 @@ fn just_above(cx: &mut Cx, threshold: Val) -> Result {
     to(cx, next, DType::F32)
 }
 
-/// Converts boxes with a centre and a size to boxes with two corners.
+/// Converts boxes with a centre and a size to boxes with two corners. One of negative size covers nothing, where one with its corners
+/// exchanged covers as much as any other.
 fn corners(cx: &mut Cx, boxes: Val) -> Result {
     let parts = cx.split(boxes, 4, 2)?;
-    let (width, height) = (cx.b.formula(boxes, parts[2] / 2.0)?, cx.b.formula(boxes, parts[3] / 2.0)?);
+    let half = |cx: &mut Cx, size: Val| cx.b.formula(size, call2("maximum", size, 0.0) / 2.0);
+    let (width, height) = (half(cx, parts[2])?, half(cx, parts[3])?);
     let (left, top) = (cx.binary("subtract", parts[0], width)?, cx.binary("subtract", parts[1], height)?);
     let (right, bottom) = (cx.binary("add", parts[0], width)?, cx.binary("add", parts[1], height)?);
     cx.concatenate(&[top, left, bottom, right], 2)
@@ -244,6 +280,5 @@ pub(crate) const FAMILY: &[Converter] = &[
     op("RoiAlign", &[10, 16, 22], roi_align)
         .but("the mode `max`; `half_pixel` without a `sampling_ratio`, of boxes that are small or that only a run knows"),
     op("MaxRoiPool", &[1, 22], max_roi_pool),
-    op("NonMaxSuppression", &[10, 11], non_max_suppression)
-        .but("boxes of scores that are not positive, which no other suppresses"),
+    op("NonMaxSuppression", &[10, 11], non_max_suppression),
 ];
