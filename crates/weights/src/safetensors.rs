@@ -190,7 +190,7 @@ impl Entry<'_> {
             return Err(if narrow { error.help("convert it to F16, BF16 or F32 where the file was made") } else { error });
         };
         let (shape, size) = checked_size(&self.shape.0, dtype).map_err(|error| match error {
-            SizeError::TooLarge => errors::tensor_limit(name, HEADER, format_args!("tensor `{key}`: {error}")),
+            SizeError::TooLarge { .. } => errors::tensor_limit(name, HEADER, format_args!("tensor `{key}`: {error}")),
             error => about(format_args!("{error}")),
         })?;
         let [start, end] = self.data_offsets;

@@ -96,7 +96,7 @@ impl Files {
         match source {
             Source::Filling(filling) => fill(*filling, leaf),
             Source::Literal(literal) => literal.tensor().map_err(|error| match error {
-                LiteralError::Size(SizeError::TooLarge) => errors::too_large(leaf),
+                LiteralError::Size(SizeError::TooLarge { .. }) => errors::too_large(leaf),
                 error => errors::bad_input(text, &error.to_string()).help(errors::forms(leaf)),
             }),
             Source::File { path, key } => self.file(path, *key, leaf, text),

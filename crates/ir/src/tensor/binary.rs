@@ -159,7 +159,7 @@ pub fn head(source: &mut impl Source) -> Result<Head, BinaryError> {
     let dim = |_| field(source, "a dimension").map(i64::from_le_bytes);
     let shape = (0..rank).map(dim).collect::<Result<Vec<i64>, _>>()?;
     let (shape, size) = checked_size(&shape, dtype)
-        .map_err(|wrong| BinaryError { over_limit: wrong == SizeError::TooLarge, ..error(at, wrong) })?;
+        .map_err(|wrong| BinaryError { over_limit: matches!(wrong, SizeError::TooLarge { .. }), ..error(at, wrong) })?;
     let at = source.offset();
     let declared = field(source, "the byte count").map(i64::from_le_bytes)?;
     if usize::try_from(declared) != Ok(size) {
@@ -182,7 +182,7 @@ pub fn elements(source: &mut impl Source, head: &Head) -> Result<Tensor, BinaryE
 pub fn head_of(source: &impl Source, shape: &[i64], dtype: DType) -> Result<Head, BinaryError> {
     let at = source.offset();
     let (shape, size) = checked_size(shape, dtype)
-        .map_err(|wrong| BinaryError { over_limit: wrong == SizeError::TooLarge, ..error(at, wrong) })?;
+        .map_err(|wrong| BinaryError { over_limit: matches!(wrong, SizeError::TooLarge { .. }), ..error(at, wrong) })?;
     source.expect(u64_of(size), "a tensor")?;
     Ok(Head { dtype, shape, size })
 }

@@ -60,7 +60,7 @@ impl NpyHeader {
         let fields = Dictionary { rest: text, end: data_start }.fields()?;
         let (dtype, big_endian) = dtype_of(fields.descr).map_err(|words| malformed(text_start, words))?;
         let (shape, data_bytes) = checked_size(&fields.shape, dtype).map_err(|error| {
-            let fault = if error == SizeError::TooLarge { NpyFault::TensorLimit } else { NpyFault::Malformed };
+            let fault = if matches!(error, SizeError::TooLarge { .. }) { NpyFault::TensorLimit } else { NpyFault::Malformed };
             NpyError { offset: text_start, fault, words: error.to_string() }
         })?;
         Ok(NpyHeader { dtype, shape, data_start, data_bytes, big_endian, fortran: fields.fortran })

@@ -1,7 +1,7 @@
 //! Checks every tensor size from outside: shapes from files or flags become positions and bytes only here, before anything is
 //! allocated.
 //!
-//! The limits are those of reliability 2: rank 32, 2^40 elements, 16 GiB.
+//! The limits are those of reliability 2: rank 32, 16 GiB.
 
 use crate::types::{DType, checked_bytes};
 
@@ -17,8 +17,10 @@ pub enum SizeError {
     /// More than [`MAX_RANK`] dimensions.
     Rank(usize),
     Negative(i64),
-    /// More than 2^40 elements, or more than [`MAX_BYTES`]. A dimension of 0 does not hide the others.
-    TooLarge,
+    /// More than [`MAX_BYTES`]. A dimension of 0 does not hide the others, even if the tensor is `empty` by it.
+    TooLarge {
+        empty: bool,
+    },
     /// No tensor can hold the dtype.
     DType(DType),
 }
@@ -28,7 +30,10 @@ impl std::fmt::Display for SizeError {
         match self {
             SizeError::Rank(rank) => write!(f, "rank {rank}, the limit is {MAX_RANK}"),
             SizeError::Negative(dim) => write!(f, "a negative dimension {dim}"),
-            SizeError::TooLarge => write!(f, "a tensor over the limit of 16 GiB"),
+            SizeError::TooLarge { empty: false } => write!(f, "a tensor over the limit of 16 GiB"),
+            SizeError::TooLarge { empty: true } => {
+                write!(f, "no elements, but without its 0 the shape is over the limit of 16 GiB")
+            }
             SizeError::DType(dtype) => write!(f, "dtype {dtype}, which no tensor can hold"),
         }
     }
@@ -52,7 +57,10 @@ pub fn checked_size(shape: &[i64], dtype: DType) -> Result<(Vec<usize>, usize), 
     // As long as it must be: files of many tensors keep many shapes.
     let mut dims = Vec::with_capacity(shape.len());
     dims.extend(shape.iter().filter_map(|&dim| usize::try_from(dim).ok()));
-    bytes.filter(|_| dims.len() == shape.len()).map(|bytes| (dims, bytes)).ok_or(SizeError::TooLarge)
+    bytes
+        .filter(|_| dims.len() == shape.len())
+        .map(|bytes| (dims, bytes))
+        .ok_or(SizeError::TooLarge { empty: shape.contains(&0) })
 }
 
 /// How many elements a shape has; `None` where its dimensions other than 0 have a product that no memory has room for.
@@ -75,9 +83,9 @@ mod tests {
         assert_eq!(checked_size(&[1; 33], DType::I8), Err(SizeError::Rank(33)));
         assert_eq!(checked_size(&[0, -1], DType::I8), Err(SizeError::Negative(-1)));
         assert_eq!(checked_size(&[1 << 32], DType::F32), Ok((vec![1 << 32], 16 << 30)));
-        assert_eq!(checked_size(&[(1 << 32) + 1], DType::F32), Err(SizeError::TooLarge));
-        assert_eq!(checked_size(&[i64::MAX, i64::MAX], DType::F32), Err(SizeError::TooLarge));
-        assert_eq!(checked_size(&[0, i64::MAX, i64::MAX], DType::F32), Err(SizeError::TooLarge));
+        assert_eq!(checked_size(&[(1 << 32) + 1], DType::F32), Err(SizeError::TooLarge { empty: false }));
+        assert_eq!(checked_size(&[i64::MAX, i64::MAX], DType::F32), Err(SizeError::TooLarge { empty: false }));
+        assert_eq!(checked_size(&[0, i64::MAX, i64::MAX], DType::F32), Err(SizeError::TooLarge { empty: true }));
         assert!(matches!(checked_size(&[1], DType { lanes: 4, ..DType::F32 }), Err(SizeError::DType(_))));
     }
 }

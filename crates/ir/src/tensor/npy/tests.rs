@@ -55,7 +55,10 @@ fn dtypes_without_a_tensor_are_refused() {
 #[test]
 fn sizes_are_checked_before_anything_is_allocated() {
     refused(of("<f4", "False", "(4611686018427387904, 4)", &[]), "16 GiB");
-    refused(of("<f4", "False", "(0, 99999999999999)", &[]), "16 GiB");
+    refused(
+        of("<f4", "False", "(0, 99999999999999)", &[]),
+        "no elements, but without its 0 the shape is over the limit of 16 GiB",
+    );
     refused(of("<f4", "False", "(99999999999999999999999999999999,)", &[]), "below 2^63");
     refused(of("<f4", "False", "(3,)", &[0; 8]), "has 12 bytes, the file has 8");
     refused(of("<f4", "False", "(1,)", &[0; 8]), "has 4 bytes, the file has 8");
