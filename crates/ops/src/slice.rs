@@ -129,8 +129,12 @@ fn strided_slice_rel(cx: &mut RelCx) -> RelResult {
             shape[slice.axis] = SDim::new(taken, DimOrigin::Attr("end"));
             continue;
         }
-        let Some(length) = data.shape[slice.axis].value() else {
-            shape[slice.axis] = SDim::new(Dim::Any, DimOrigin::Attr("end"));
+        let Some(length) = dim.value() else {
+            let taken = match dim.is_named() && bounds.is_none() {
+                true => named_count_back(&mut cx.types.symbols, dim, &slice),
+                false => Dim::Any,
+            };
+            shape[slice.axis] = SDim::new(taken, DimOrigin::Attr("end"));
             continue;
         };
         // TVM takes the width of the literal from the dimension numbered as the slice, not from the one it cuts.
@@ -190,6 +194,26 @@ fn named_count(symbols: &mut Symbols, length: Dim, begin: Dim, end: Dim, stride:
     };
     let rounded = symbols.arith(SymbolOp::Add, distance, Dim::known(stride - 1));
     symbols.arith(SymbolOp::FloorDiv, rounded, Dim::known(stride))
+}
+
+/// The number of positions of a slice in steps back from the last positions or a number to before the first one, for an axis whose
+/// length is a named size; `?` for another slice.
+fn named_count_back(symbols: &mut Symbols, length: Dim, slice: &AxisSlice) -> Dim {
+    let (first, step) = (slice.begin, slice.stride.saturating_neg());
+    if step <= 0 || slice.end > -i64::from(i32::MAX) {
+        return Dim::Any;
+    }
+    let distance = match first {
+        -1 => length,
+        ..-1 => {
+            let distance = symbols.arith(SymbolOp::Add, length, Dim::known(first.saturating_add(1)));
+            symbols.arith(SymbolOp::Max, distance, Dim::known(0))
+        }
+        _ if first >= i64::from(i32::MAX) => length,
+        _ => symbols.arith(SymbolOp::Min, Dim::known(first + 1), length),
+    };
+    let rounded = symbols.arith(SymbolOp::Add, distance, Dim::known(step - 1));
+    symbols.arith(SymbolOp::FloorDiv, rounded, Dim::known(step))
 }
 
 /// The rules on the attributes alone.
@@ -270,8 +294,13 @@ fn strided_slice_onnx(cx: &mut OnnxCx) -> OnnxResult {
     for (i, slice) in slices.into_iter().enumerate() {
         let bounds = named.at(i);
         let open = bounds.is_some() || cx.dim(data, slice.axis).is_err();
-        // Forward, and without a number of positions, ONNX limits bounds to the axis in the same way.
-        if open && slice.stride > 0 && (attrs.slice_mode == "end" || slice.begin >= 0) {
+        // Without a number of positions, ONNX limits bounds to the axis in the same way, but for a walk back that begins before the
+        // first position.
+        let same = match slice.stride > 0 {
+            true => attrs.slice_mode == "end" || slice.begin >= 0,
+            false => slice.begin >= -1,
+        };
+        if open && same {
             let (begin, end) = bounds.unwrap_or((Dim::known(slice.begin), Dim::known(slice.end)));
             starts.push(begin);
             ends.push(end);
