@@ -289,10 +289,17 @@ fn reverse_sequence_onnx(cx: &mut OnnxCx) -> OnnxResult {
     if !matches!((time, batch), (0, 1) | (1, 0)) {
         return Err("other axes than the first two".into());
     }
-    let longest = cx.dim(data, time as usize)?.max(1);
+    let least = cx.ints("least", &[1]);
+    let most = match cx.dim(data, time as usize) {
+        Ok(longest) => cx.ints("most", &[longest.max(1)]),
+        Err(_) => {
+            let longest = cx.length(data, time as usize);
+            cx.node("Max", &[longest, least]).one()
+        }
+    };
     let lengths = cx.cast(lengths, cx.dtype(lengths), DType::I64)?;
-    let (least, most) = (cx.scalar("least", DType::I64, 1.0)?, cx.scalar("most", DType::I64, longest as f64)?);
-    let lengths = cx.node("Clip", &[lengths, least, most]).one();
+    let lengths = cx.node("Max", &[lengths, least]).one();
+    let lengths = cx.node("Min", &[lengths, most]).one();
     Ok(cx.node("ReverseSequence", &[data, lengths]).int("time_axis", time).int("batch_axis", batch).one().into())
 }
 

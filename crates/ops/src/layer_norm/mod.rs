@@ -345,25 +345,39 @@ fn instance_norm_onnx(cx: &mut OnnxCx) -> OnnxResult {
 fn group_norm_onnx(cx: &mut OnnxCx) -> OnnxResult {
     let attrs = GroupNormAttrs::read(cx.attrs);
     let data = cx.tensor(0);
-    let (shape, dtype) = (cx.shape(data)?, cx.out_dtype());
+    let (rank, dtype) = (cx.rank(data), cx.out_dtype());
     DTypeClass::Ieee.require(dtype)?;
-    let axis = attrs.axis.rem_euclid(shape.len() as i64) as usize;
-    let before: i64 = shape[..axis].iter().product();
-    let inside = shape[axis] / attrs.num_groups * shape[axis + 1..].iter().product::<i64>();
+    let axis = attrs.axis.rem_euclid(rank as i64) as usize;
+    let grouped = match (cx.shape(data), axis) {
+        (Ok(shape), _) => {
+            let before: i64 = shape[..axis].iter().product();
+            let inside = shape[axis] / attrs.num_groups * shape[axis + 1..].iter().product::<i64>();
+            [before, attrs.num_groups, inside]
+        }
+        // The axis before the channels stays, the rest follows.
+        (Err(_), 1) => [0, attrs.num_groups, -1],
+        (Err(reason), _) => return Err(reason),
+    };
     let mut same = |what, value: f64| {
         let all = Tensor::full(dtype, &[attrs.num_groups as usize], value).ok_or("a dtype that no tensor can hold")?;
         Ok::<ValueId, String>(cx.constant(what, all))
     };
     let (ones, zeros) = (same("ones", 1.0)?, same("zeros", 0.0)?);
-    let grouped = cx.reshaped(data, &[before, attrs.num_groups, inside]);
+    let grouped = cx.reshaped(data, &grouped);
     let out = cx.node("InstanceNormalization", &[grouped, ones, zeros]).float("epsilon", attrs.epsilon).one();
-    let mut out = cx.reshaped(out, &shape);
+    let mut out = match cx.shape(data) {
+        Ok(shape) => cx.reshaped(out, &shape),
+        Err(_) => {
+            let shape = cx.node("Shape", &[data]).one();
+            cx.node("Reshape", &[out, shape]).one()
+        }
+    };
     if attrs.scale {
-        let gamma = cx.along(cx.tensor(1), axis, shape.len())?;
+        let gamma = cx.along(cx.tensor(1), axis, rank)?;
         out = cx.node("Mul", &[out, gamma]).one();
     }
     if attrs.center {
-        let beta = cx.along(cx.tensor(2), axis, shape.len())?;
+        let beta = cx.along(cx.tensor(2), axis, rank)?;
         out = cx.node("Add", &[out, beta]).one();
     }
     Ok(out.into())
