@@ -114,7 +114,7 @@ fn missing(
 }
 
 /// The parameters that operators take as weights, each with the first such operand: its name and its operator's. A weight may go
-/// through operators of one operand on its way, such as a transposition.
+/// through operators of one operand on its way, such as a transposition, but not through a reduction: the mean of an image is none.
 fn weights(module: &Module, params: &[VarId]) -> FxHashMap<VarId, (&'static str, &'static str)> {
     let params: FxHashSet<VarId> = params.iter().copied().collect();
     let mut found: FxHashMap<VarId, (&'static str, &'static str)> = FxHashMap::default();
@@ -134,7 +134,8 @@ fn weights(module: &Module, params: &[VarId]) -> FxHashMap<VarId, (&'static str,
                             found.entry(param).or_insert((arg.name, def.name));
                         }
                     }
-                    if let [only] = args { of[only.expr.index()] } else { None }
+                    let is_moved = def.fuse != Some(ops::Fuse::CommReduce);
+                    if let ([only], true) = (args, is_moved) { of[only.expr.index()] } else { None }
                 }
                 _ => None,
             },
