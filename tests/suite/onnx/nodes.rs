@@ -22,7 +22,7 @@ pub(super) enum In {
 use In::{Bytes, Data, Floats, Ints, Missing};
 
 pub(super) const F32: i32 = 1;
-const U8: i32 = 2;
+pub(super) const U8: i32 = 2;
 const I8: i32 = 3;
 pub(super) const I32: i32 = 6;
 pub(super) const I64: i32 = 7;
@@ -264,7 +264,7 @@ fn positions() {
     );
     refused("GatherND", 13, &[], &[x(), Ints(&[1, 3], &[0, 0, 0])], "more indices");
     let many = [Data(F32, &[1 << 31, 1, 1])];
-    refused_of("MaxPool", 12, &[ints("kernel_shape", &[1])], &many, 2, "in 2147483648 planes");
+    refused_of("MaxPool", 12, &[ints("kernel_shape", &[1])], &many, 2, "[2147483648] numbers");
     let bounds = || [Data(F32, &[3]), Data(I64, &[1 << 40]), Data(I64, &[1 << 40])];
     refused("Slice", 13, &[], &bounds(), "bounds of 1099511627776 axes of 1");
     let back = [Data(F32, &[3]), Ints(&[1], &[-1]), Ints(&[1], &[i64::MIN]), Missing, Ints(&[1], &[i64::MIN])];
@@ -458,7 +458,6 @@ fn quantized_numbers() {
     gives("QuantizeLinear", 21, &[&said()[..], &[int("output_dtype", 0)]].concat(), &plain(), 1, "@main([-300]) == [0]");
     gives("QuantizeLinear", 21, &[&said()[..], &[int("output_dtype", 3)]].concat(), &plain(), 1, "@main([-300]) == [-128]");
     gives("DequantizeLinear", 21, &[int("block_size", 0)], &[Data(U8, &[1]), scale(&[2.0])], 1, "@main([3]) == [6]");
-    refused("DequantizeLinear", 21, &[int("block_size", 2)], &[Data(U8, &[1]), scale(&[2.0])], "blocks");
     refused("QuantizeLinear", 21, &[int("output_dtype", 16)], &plain(), "quantized to `bfloat16`");
     refused("QuantizeLinear", 13, &[int("axis", 5)], &[Data(F32, &[2]), scale(&[1.0, 2.0])], "axis 5 is out of range");
     let by_rows = [Data(U8, &[2, 1]), scale(&[2.0, 3.0]), Bytes(U8, &[2], &[1, 0])];
@@ -631,6 +630,34 @@ fn transposed_convolutions() {
     refused("ConvTranspose", 11, &[ints("output_shape", &[-1])], &x(), "`output_shape` has the number -1");
 }
 
+/// An axis of a length that only a run knows goes round too.
+#[test]
+fn padding_that_goes_round() {
+    let round = [Data(F32, &[-1]), Ints(&[2], &[2, 1])];
+    gives("Pad", 19, &[text("mode", "wrap")], &round, 1, "@main([1, 2, 3]) == [2, 3, 1, 2, 3, 1]");
+    gives("Pad", 19, &[text("mode", "wrap")], &round, 1, "@main([4]) == [4, 4, 4, 4]");
+}
+
+/// Pieces of an axis of any length, and windows of any batch put together.
+#[test]
+fn parts_of_unknown_size() {
+    let halves = [int("axis", 0), int("num_outputs", 2)];
+    gives("Split", 18, &halves, &[Data(F32, &[-1])], 2, "@main([1, 2, 3]) == ([1, 2], [3])");
+    gives("Split", 13, &[int("axis", 0)], &[Data(F32, &[-1])], 3, "@main([1, 2, 3]) == ([1], [2], [3])");
+    let windows = [Data(F32, &[-1, 4, 2]), Ints(&[2], &[2, 3]), Ints(&[2], &[2, 2])];
+    let line = "@main([[[1, 2], [3, 4], [5, 6], [7, 8]]]) == [[[[1, 5, 4], [5, 13, 8]]]]";
+    gives("Col2Im", 18, &[], &windows, 1, line);
+    let pool = [ints("kernel_shape", &[2]), ints("strides", &[2]), ints("pads", &[1, 0])];
+    let line = "@main([[[3, 1, 2], [0, 5, 5]]]) == ([[[3, 2], [0, 5]]], [[[0, 2], [3, 4]]])";
+    gives("MaxPool", 12, &pool, &[Data(F32, &[-1, 2, -2])], 2, line);
+    gives("Optional", 15, &[], &[Data(F32, &[1])], 1, "@main([1]) == [1]");
+    refused("Optional", 15, &[], &[], "a value that is missing");
+    let causal = [int("q_num_heads", 1), int("kv_num_heads", 1), int("is_causal", 1)];
+    let one = || Data(F32, &[1, -1, 1]);
+    let line = "@main([[[0], [0]]], [[[0], [0]]], [[[2], [4]]]) ~1e-6 [[[2], [3]]]";
+    gives("Attention", 23, &causal, &[one(), one(), one()], 1, line);
+}
+
 /// The factor of an axis that only a run knows is that of the node, not the quotient of the sizes.
 #[test]
 fn images_of_unknown_size() {
@@ -654,6 +681,11 @@ fn images_of_unknown_size() {
     gives("Resize", 13, &[], &sizes, 1, "@main([[[1, 2]]]) == [[[1, 1, 2, 2]]]");
     gives("Resize", 13, &[], &sizes, 1, "@main([[[1, 2, 3]]]) == [[[1, 2, 2, 3]]]");
     refused("Resize", 18, &[text("mode", "linear"), int("antialias", 1)], &by(&[1.0, 1.0, 0.5]), "antialiasing");
+    let found = || [Data(F32, &[1, 1, -1]), Missing, Missing, Data(I64, &[1])];
+    let last = |more: AttributeProto| [ints("axes", &[2]), more];
+    gives("Resize", 18, &last(text("mode", "nearest")), &found(), 1, "@main([[[1, 2]]], [4]) == [[[1, 1, 2, 2]]]");
+    gives("Resize", 18, &last(text("mode", "linear")), &found(), 1, "@main([[[1, 3]]], [4]) ~1e-6 [[[1, 1.5, 2.5, 3]]]");
+    refused("Resize", 18, &last(text("keep_aspect_ratio_policy", "not_larger")), &found(), "keeps its proportions");
 }
 
 /// Rounding up leaves out what would begin behind the data, in the padding at the end.

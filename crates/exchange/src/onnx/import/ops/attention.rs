@@ -3,7 +3,9 @@
 
 use super::super::formula::{call, call2, select};
 use super::building_blocks::*;
+use super::counted::moving::positions_below;
 use super::{Converter, op};
+use relayc_ir::types::Dim;
 
 /// The number of heads and their location: an axis of four, or in the last of three.
 struct Heads {
@@ -87,8 +89,8 @@ fn scores(cx: &mut Cx, q: Val, k: Val, times: i64) -> Result {
 
 /// Adds the mask to the scores, or replaces them by minus infinity where it is false.
 fn masked(cx: &mut Cx, scores: Val) -> Result {
-    let (shape, dtype) = (cx.shape(scores)?, cx.dtype(scores)?);
-    let &[_, _, _, of_keys] = &shape[..] else { return Err(refuse("scores that have not four axes")) };
+    let shape = cx.shape(scores)?;
+    let &[_, _, queries, keys] = &shape[..] else { return Err(refuse("scores that have not four axes")) };
     let (mask, causal, softcap) = (cx.opt(3), cx.flag("is_causal", false)?, cx.float("softcap", 0.0)?);
     if softcap != 0.0 && (mask.is_some() || causal) {
         return Err(refuse("`softcap` and a mask, which releases of the standard put in different orders"));
@@ -101,16 +103,16 @@ fn masked(cx: &mut Cx, scores: Val) -> Result {
         if cx.opt(4).is_some() {
             return Err(refuse("`is_causal` and a past, which releases of the standard align in different ways"));
         }
-        let (queries, keys) = (cx.size(scores, 2)?, cx.size(scores, 3)?);
-        let width = usize::try_from(keys).unwrap_or(usize::MAX);
-        let later = |at: usize| at.checked_rem(width).zip(at.checked_div(width)).is_some_and(|(key, query)| key > query);
-        let mask = cx.put_numbers(&[queries, keys], dtype, |at| if later(at) { f64::NEG_INFINITY } else { 0.0 })?;
-        scores = cx.binary("add", scores, mask)?;
+        let (own, of_keys) = (positions_before(cx, queries)?, positions_before(cx, keys)?);
+        let own = cx.expand_dims(own, 1, 1)?;
+        let never = cx.like(scores, f64::NEG_INFINITY)?;
+        let is_seen = cx.binary("less_equal", of_keys, own)?;
+        scores = cx.select(is_seen, scores, never)?;
     }
     let Some(mask) = mask else { return Ok(scores) };
     let last = cx.rank(mask)?.checked_sub(1).ok_or_else(|| refuse("a mask without an axis"))?;
     let seen = cx.shape(mask)?[last];
-    if seen.value() != Some(1) && !seen.same(of_keys) {
+    if seen.value() != Some(1) && !seen.same(keys) {
         return Err(refuse("a mask that is shorter than the keys"));
     }
     if cx.dtype(mask)?.is_bool() {
@@ -118,6 +120,15 @@ fn masked(cx: &mut Cx, scores: Val) -> Result {
         return cx.select(mask, scores, never);
     }
     cx.binary("add", scores, mask)
+}
+
+/// The positions before a size, in int64.
+pub(super) fn positions_before(cx: &mut Cx, size: Dim) -> Result {
+    match size.value() {
+        Some(n) => cx.put_numbers(&[n], DType::I64, |at| f64::from(u32::try_from(at).unwrap_or(u32::MAX))),
+        None if size.is_named() => positions_below(cx, size, DType::I64),
+        None => Err(refuse("a length that only data decides")),
+    }
 }
 
 /// Attention weights of the keys; zeros for a query that sees none.

@@ -2,9 +2,10 @@
 //! (`onnxruntime/core/graph/contrib_ops/bert_defs.cc`, `onnxruntime/contrib_ops/cpu/bert`).
 
 use super::super::formula::{call2, select};
-use super::attention::{Turn, part, rows_at, turned};
+use super::attention::{Turn, part, positions_before, rows_at, turned};
 use super::building_blocks::*;
-use super::counted::moving::positions_below;
+use super::microsoft::product_as_floats;
+use super::quantized::product;
 use super::{Converter, op};
 use relayc_ir::types::Dim;
 
@@ -16,15 +17,6 @@ fn by_heads(cx: &mut Cx, x: Val, n: i64) -> Result {
     let size = part(cx.size(x, 2)?, n)?;
     let apart = cx.reshape_behind(x, 2, &[n, size])?;
     cx.transpose(apart, &[0, 2, 1, 3])
-}
-
-/// The positions before a size, in int64.
-fn positions_before(cx: &mut Cx, size: Dim) -> Result {
-    match size.value() {
-        Some(n) => cx.put_numbers(&[n], DType::I64, |at| f64::from(u32::try_from(at).unwrap_or(u32::MAX))),
-        None if size.is_named() => positions_below(cx, size, DType::I64),
-        None => Err(refuse("a length that only data decides")),
-    }
 }
 
 /// The length of an axis of four.

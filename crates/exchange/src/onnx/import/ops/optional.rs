@@ -9,8 +9,12 @@ fn has_element(cx: &mut Cx) -> Results {
     one(cx.put(Tensor::scalar(there))?)
 }
 
-fn get_element(cx: &mut Cx) -> Results {
-    one(cx.input(0)?)
+/// A value that is there, as one that may be missing or out of one: the same.
+fn element(cx: &mut Cx) -> Results {
+    match cx.opt(0) {
+        Some(value) => one(value),
+        None => Err(refuse("a value that is missing")),
+    }
 }
 
 /// 1 above the threshold, else 0.
@@ -32,7 +36,8 @@ fn array_feature_extractor(cx: &mut Cx) -> Results {
 }
 
 pub(crate) const FAMILY: &[Converter] = &[
-    op("OptionalGetElement", &[15, 18], get_element).but("sequences and optional values"),
+    op("Optional", &[15], element).but("a value that is missing"),
+    op("OptionalGetElement", &[15, 18], element).but("sequences and optional values"),
     op("OptionalHasElement", &[15, 18], has_element).but("sequences and optional values"),
     op("ai.onnx.ml.ArrayFeatureExtractor", &[1], array_feature_extractor),
     op("ai.onnx.ml.Binarizer", &[1], binarizer),

@@ -26,7 +26,6 @@ pub(crate) const REFUSED: &[Refused] = &[
     no("ImageDecoder", "Relay decodes no pictures"),
     no("LinearAttention", YOUNG),
     no("Multinomial", RANDOM),
-    no("Optional", "Relay has no values that may be missing"),
     no("RandomNormal", RANDOM),
     no("RandomNormalLike", RANDOM),
     no("RandomUniform", RANDOM),

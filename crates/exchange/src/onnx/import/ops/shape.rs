@@ -1,7 +1,7 @@
 //! Converts shape operators: reshape, transpose, concatenate, and shapes as values.
 
 use super::super::build::{Element, Val};
-use super::super::cx::{Cx, Result, Results};
+use super::super::cx::{Cx, Result, Results, dims_attr, positions};
 use super::super::errors::Refusal;
 use super::building_blocks::MAX_RANK;
 use super::index::moved_from_end;
@@ -283,6 +283,27 @@ fn cast_like(cx: &mut Cx) -> Results {
     Ok(vec![cx.cast(x, dtype)?])
 }
 
+/// Pieces of one size along an axis whose length is a named size; the last one may be smaller.
+fn split_open(cx: &mut Cx, x: Val, axis: usize, n: usize) -> Results {
+    let whole = cx.shape(x)?[axis];
+    let n = i64::try_from(n).unwrap_or(i64::MAX);
+    let rounded = cx.b.size_arith(SymbolOp::Add, whole, Dim::known(n.saturating_sub(1)));
+    let size = cx.b.size_arith(SymbolOp::FloorDiv, rounded, Dim::known(n));
+    let bound = |cx: &mut Cx, piece: i64| match piece {
+        0 => Dim::known(0),
+        _ if piece == n => whole,
+        _ => cx.b.size_arith(SymbolOp::Mul, size, Dim::known(piece)),
+    };
+    let mut pieces = vec![];
+    for piece in 0..n {
+        let (begin, end) = (bound(cx, piece), bound(cx, piece.saturating_add(1)));
+        let bounds = [("begin", dims_attr(&[begin])), ("end", dims_attr(&[end]))];
+        let rest = [("strides", AttrValue::ints(&[1])), ("axes", positions(&[axis]))];
+        pieces.push(cx.call("strided_slice", &[x], &[bounds, rest].concat())?);
+    }
+    Ok(pieces)
+}
+
 /// Splits into pieces of given or equal sizes. Sizes are an attribute before operator set 13 and an operand since then; since
 /// operator set 18 the last of equal pieces may be smaller.
 fn split(cx: &mut Cx) -> Results {
@@ -299,8 +320,10 @@ fn split(cx: &mut Cx) -> Results {
     {
         return Err(Refusal::wrong(format!("`num_outputs` is {n}, and there are {n_pieces} results")));
     }
+    let whole = cx.shape(x)?[axis];
     let sizes = match sizes {
         Some(sizes) => sizes,
+        None if whole.is_named() => return split_open(cx, x, axis, n_pieces),
         None => {
             let (n, length) = (i64::try_from(n_pieces).unwrap_or(1).max(1), cx.dim(x, axis)?);
             let size = length.saturating_add(n).saturating_sub(1).checked_div(n).unwrap_or(0);
@@ -346,7 +369,7 @@ pub(crate) const FAMILY: &[Converter] = &[
     op("Shape", &[1, 13, 15, 19, 21], shape),
     op("Size", &[1, 13, 19, 21], size),
     op("Split", &[2, 11, 13, 18], split).but("sizes that only a run knows"),
-    op("Squeeze", &[1, 11, 13, 21], squeeze),
+    op("Squeeze", &[1, 11, 13, 21], squeeze).but("without axes, a dimension that only a run knows stays, also where it is 1"),
     op("Transpose", &[1, 13, 21], transpose),
     op("Unsqueeze", &[1, 11, 13, 21], unsqueeze),
 ];

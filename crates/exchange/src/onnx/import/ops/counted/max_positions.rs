@@ -1,74 +1,103 @@
 //! Computes the positions of the maxima in pooling windows, which Relay's pools do not return.
 //!
-//! The elements of all windows are gathered side by side, at positions computed during the import. An argmax finds the first
-//! largest of each, and its place in the window is mapped to a position of the tensor. Padding is the least number, after an
-//! element inside the window.
+//! The elements of all windows are taken side by side, one axis after the other. An argmax finds the first largest of each, and its
+//! place in the window is mapped to a position of the tensor. Padding is the least number. All of it is arithmetic of the program,
+//! so that sizes may be open.
 
+use super::super::super::formula::call2;
+use super::super::attention::positions_before;
 use super::building_blocks::*;
 use super::window::Window;
+use relayc_ir::types::{Dim, SymbolOp};
+
+/// An axis of the windows.
+struct Along {
+    /// Where windows begin: `(windows, 1)`, int64.
+    starts: Val,
+    /// The length of the axis, a scalar.
+    length: Val,
+    kernel: i64,
+    dilation: i64,
+}
 
 /// Positions in the whole tensor in row-major order, or with the spatial axes reversed.
 pub(crate) fn positions(cx: &mut Cx, x: Val, largest: Val, window: &Window, by_columns: bool) -> Result {
-    let (shape, out) = (cx.sizes(x)?, cx.sizes(largest)?);
-    let (&[batch, channels], spatial) = (&shape[..2], &shape[2..]) else { return Err(refuse("an operand without channels")) };
-    let (n_in, n_out, n_kernel) = (product(spatial), product(&out[2..]), product(&window.kernel));
-    let (n_all, planes) = (n_out.saturating_mul(n_kernel), batch.saturating_mul(channels));
-    // A dimension of 0 makes the product of all 0, and bounds none of the others.
-    if n_all.max(planes) > MAX_CONSTANT || n_in.max(product(&shape)) > MAX_NUMBER {
-        return Err(refuse(format!(
-            "the positions of the largest elements of {n_out} windows of {n_kernel} elements in {planes} planes"
-        )));
+    let (shape, out) = (cx.shape(x)?, cx.shape(largest)?);
+    let n = window.kernel.len();
+    if shape.len() != n + 2 || out.len() != n + 2 || !out.iter().all(|dim| dim.is_sized()) {
+        return Err(refuse("the positions of the largest elements of windows whose number only data decides"));
     }
-    // Places, what they are called, and where planes begin.
-    cx.charge(2 * n_all + planes)?;
-    let mut places = Vec::with_capacity(n_all as usize);
-    let mut inside = Vec::with_capacity(n_all as usize);
-    for o in 0..n_out {
-        for k in 0..n_kernel {
-            let place = place(window, spatial, &unravel(o, &out[2..]), &unravel(k, &window.kernel));
-            inside.push(place.is_some());
-            places.push(place.unwrap_or(0));
-        }
+    let sizes = cx.shape_of(x)?;
+    let mut axes = vec![];
+    for axis in 0..n {
+        let (stride, pad) = (window.strides[axis] as f64, window.pads[axis] as f64);
+        let windows = positions_before(cx, out[axis + 2])?;
+        let starts = cx.b.formula(windows, windows * stride - pad)?;
+        let starts = cx.expand_dims(starts, 1, 1)?;
+        let length = cx.at(sizes, axis as i64 + 2, 0)?;
+        axes.push(Along { starts, length, kernel: window.kernel[axis], dilation: window.dilations[axis] });
     }
-    let named: Vec<i64> = places.iter().map(|&place| if by_columns { turned(place, spatial) } else { place }).collect();
-    let flat = cx.reshape(x, &[batch, channels, n_in])?;
-    let mut side = cx.take(flat, places, 2)?;
-    if inside.contains(&false) {
-        let inside = cx.put(Tensor::from_vec(&[inside.len()], inside))?;
-        let dtype = cx.dtype(x)?;
-        let least = if dtype.is_float() { f64::NEG_INFINITY } else { -(2f64.powi(i32::from(dtype.bits) - 1)) };
-        let least = cx.like(x, if dtype.code == DTypeCode::UInt { 0.0 } else { least })?;
-        side = cx.select(inside, side, least)?;
+    let side = side_by_side(cx, x, &out, &axes)?;
+    let n_kernel = product(&window.kernel);
+    let windows = cx.reshape_behind(side, n + 2, &[n_kernel])?;
+    let best = cx.call("argmax", &[windows], &[("axis", ints(&[-1]))])?;
+    let mut rest = cx.cast(best, DType::I64)?;
+    let mut coordinates = vec![];
+    for (axis, along) in axes.iter().enumerate().rev() {
+        let within = cx.b.formula(rest, call2("floor_mod", rest, along.kernel as f64) * along.dilation as f64)?;
+        rest = cx.b.formula(rest, call2("floor_divide", rest, along.kernel as f64))?;
+        // The windows lie along their axis of the result.
+        let starts = cx.reshape_to_dims(along.starts, &[out[axis + 2]])?;
+        let starts = cx.expand_dims(starts, 1, n - 1 - axis)?;
+        coordinates.push((cx.binary("add", starts, within)?, along.length));
     }
-    let windows = cx.reshape(side, &[batch, channels, n_out, n_kernel])?;
-    let best = cx.call("argmax", &[windows], &[("axis", ints(&[3]))])?;
-    let best = cx.cast(best, DType::I64)?;
-    let starts: Vec<i64> = (0..n_out).map(|o| o * n_kernel).collect();
-    let starts = cx.int_list(&starts);
-    let at = cx.binary("add", best, starts)?;
-    let named = cx.int_list(&named);
-    let within = cx.call("take", &[named, at], &[("axis", int(0)), ("mode", AttrValue::str("fast"))])?;
-    let bases: Vec<i64> = (0..planes).map(|plane| plane * n_in).collect();
-    let bases = cx.put(Tensor::from_vec(&[batch as usize, channels as usize, 1], bases))?;
-    let all = cx.binary("add", within, bases)?;
-    cx.reshape(all, &out)
+    if !by_columns {
+        coordinates.reverse();
+    }
+    let n_planes = cx.b.size_arith(SymbolOp::Mul, out[0], out[1]);
+    let planes = positions_before(cx, n_planes)?;
+    let ones = std::iter::repeat_n(Dim::known(1), n);
+    let mut flat = cx.reshape_to_dims(planes, &[out[0], out[1]].into_iter().chain(ones).collect::<Vec<Dim>>())?;
+    for (at, length) in coordinates {
+        flat = cx.b.formula(flat, call2("multiply", flat, length) + at)?;
+    }
+    Ok(flat)
 }
 
-/// The flat position of a place in a window, unless it is padding.
-fn place(window: &Window, spatial: &[i64], at: &[i64], inside: &[i64]) -> Option<i64> {
-    let mut flat = 0i64;
-    for (axis, &n) in spatial.iter().enumerate() {
-        let (stride, dilation, pad) = (window.strides[axis], window.dilations[axis], window.pads[axis]);
-        let i = at[axis].saturating_mul(stride).saturating_add(inside[axis].saturating_mul(dilation)).saturating_sub(pad);
-        if !(0..n).contains(&i) {
-            return None;
-        }
-        flat = flat * n + i;
+/// The elements of all windows, `(batch, channels, windows…, kernel…)`; padding is the least number.
+fn side_by_side(cx: &mut Cx, x: Val, out: &[Dim], axes: &[Along]) -> Result {
+    let n = axes.len();
+    let mut side = x;
+    let mut all_inside: Option<Val> = None;
+    let mut apart = out[..2].to_vec();
+    for (axis, along) in axes.iter().enumerate() {
+        cx.charge(along.kernel)?;
+        let offsets: Vec<i64> = (0..along.kernel).map(|at| at.saturating_mul(along.dilation)).collect();
+        let offsets = cx.int_list(&offsets);
+        let at = cx.binary("add", along.starts, offsets)?;
+        let last = cx.b.formula(at, along.length - 1.0)?;
+        let within = cx.b.formula(at, call2("minimum", call2("maximum", at, 0.0), last))?;
+        let is_inside = cx.binary("equal", at, within)?;
+        let flat = cx.reshape(within, &[-1])?;
+        side = cx.call("take", &[side, flat], &[("axis", int(axis + 2)), ("mode", AttrValue::str("fast"))])?;
+        apart.extend([out[axis + 2], Dim::known(along.kernel)]);
+        let is_inside = cx.expand_dims(is_inside, 1, n - 1)?;
+        let is_inside = cx.expand_dims(is_inside, n + 1, n - 1 - axis)?;
+        all_inside = Some(match all_inside {
+            Some(others) => cx.binary("logical_and", others, is_inside)?,
+            None => is_inside,
+        });
     }
-    Some(flat)
-}
-
-/// A flat position with the first axis fastest.
-fn turned(place: i64, spatial: &[i64]) -> i64 {
-    unravel(place, spatial).iter().zip(spatial).rev().fold(0, |flat, (&i, &n)| flat * n + i)
+    let apart = cx.reshape_to_dims(side, &apart)?;
+    let order: Vec<usize> = [0, 1].into_iter().chain((0..n).map(|i| 2 * i + 2)).chain((0..n).map(|i| 2 * i + 3)).collect();
+    let side = cx.transpose(apart, &order)?;
+    let Some(inside) = all_inside else { return Ok(side) };
+    let dtype = cx.dtype(x)?;
+    let least = match dtype.code {
+        _ if dtype.is_float() => f64::NEG_INFINITY,
+        DTypeCode::UInt => 0.0,
+        _ => -(2f64.powi(i32::from(dtype.bits) - 1)),
+    };
+    let least = cx.like(x, least)?;
+    cx.select(inside, side, least)
 }

@@ -80,7 +80,11 @@ fn wrapped(cx: &mut Cx, x: Val, widths: &[(i64, i64)]) -> Result {
         if (before, after) == (0, 0) {
             continue;
         }
-        let n = cx.size(x, axis)?;
+        let length = cx.shape(x)?[axis];
+        let Some(n) = length.value() else {
+            x = wrapped_open(cx, x, axis, (before, after))?;
+            continue;
+        };
         if n < 1 || n + before + after > MAX_CONSTANT {
             return Err(refuse(format!("an axis of {n} elements that goes round, {before} before and {after} behind it")));
         }
@@ -89,6 +93,22 @@ fn wrapped(cx: &mut Cx, x: Val, widths: &[(i64, i64)]) -> Result {
         x = cx.take(x, positions, axis)?;
     }
     Ok(x)
+}
+
+/// The same along an axis whose length is a named size.
+fn wrapped_open(cx: &mut Cx, x: Val, axis: usize, (before, after): (i64, i64)) -> Result {
+    let more = Dim::known(before.saturating_add(after));
+    let wider = cx.b.size_arith(SymbolOp::Add, cx.shape(x)?[axis], more);
+    if !wider.is_named() {
+        return Err(refuse("an axis that goes round, of a length that only data decides"));
+    }
+    let positions = positions_below(cx, wider, DType::I64)?;
+    let shape = cx.shape_of(x)?;
+    let length = cx.at(shape, i64::try_from(axis).unwrap_or(i64::MAX), 0)?;
+    let before = cx.put(Tensor::scalar(before))?;
+    let from_first = cx.binary("subtract", positions, before)?;
+    let inside = cx.binary("floor_mod", from_first, length)?;
+    cx.call("take", &[x, inside], &[("axis", int(axis)), ("mode", AttrValue::str("fast"))])
 }
 
 /// Crops the centre of each axis, or centres it in zeros.
@@ -140,12 +160,12 @@ fn col2im(cx: &mut Cx) -> Results {
     let dilations = or(cx.small_ints("dilations")?, 1, n);
     let strides = or(cx.small_ints("strides")?, 1, n);
     let pads = or(cx.small_ints("pads")?, 0, 2 * n);
-    let shape = cx.sizes(x)?;
-    let (&[batch, rows, columns], true) =
-        (&shape[..], n > 0 && block.len() == n && pads.len() == 2 * n && strides.len() == n && dilations.len() == n)
-    else {
+    let shape = cx.shape(x)?;
+    let &[batch, _, _] = &shape[..] else { return Err(refuse("an operand that has not three axes")) };
+    let (rows, columns) = (cx.size(x, 1)?, cx.size(x, 2)?);
+    if n == 0 || block.len() != n || pads.len() != 2 * n || strides.len() != n || dilations.len() != n {
         return Err(refuse("lists of different lengths"));
-    };
+    }
     // Where each element of a channel goes in the padded picture, flat.
     let padded: Vec<i64> = (0..n).map(|i| image[i] + pads[i] + pads[i + n]).collect();
     if [&image, &block, &strides, &dilations, &padded].iter().any(|list| list.iter().any(|&n| n < 1))
@@ -176,16 +196,15 @@ fn col2im(cx: &mut Cx) -> Results {
     let n_positions = positions.len() as i64;
     let positions = cx.put(Tensor::from_vec(&[1, positions.len()], positions))?;
     // Positions go first: (positions, batch, channels).
-    let flat = cx.reshape(x, &[batch, channels, n_positions])?;
+    let flat = cx.reshape_to_dims(x, &[batch, Dim::known(channels), Dim::known(n_positions)])?;
     let updates = cx.transpose(flat, &[2, 0, 1])?;
-    let dtype = cx.dtype(x)?;
-    let empty = cx.zeros(&[n_padded, batch, channels], dtype)?;
+    let zero = cx.like(x, 0.0)?;
+    let room = dims_attr(&[Dim::known(n_padded), batch, Dim::known(channels)]);
+    let empty = cx.call("full", &[zero], &[("shape", room), ("dtype", AttrValue::DType(Some(cx.dtype(x)?)))])?;
     let sums = cx.call("scatter_nd", &[empty, positions, updates], &[("mode", AttrValue::str("add"))])?;
     let sums = cx.transpose(sums, &[1, 2, 0])?;
-    let full: Vec<i64> = [batch, channels].into_iter().chain(padded).collect();
-    let sums = cx.reshape(sums, &full)?;
+    let sums = cx.reshape_behind(sums, 2, &padded)?;
     let widths: Vec<(i64, i64)> = [(0, 0); 2].into_iter().chain((0..n).map(|i| (-pads[i], -pads[i + n]))).collect();
-    let zero = cx.like(sums, 0.0)?;
     one(cx.padded(sums, zero, &widths, "constant")?)
 }
 

@@ -79,8 +79,12 @@ fn resize(cx: &mut Cx) -> Results {
     }
     let axes = if has_sizes {
         let Some(sizes) = cx.known_sizes(cx.input(3)?) else {
-            let plain = roi.is_empty() && policy == "stretch" && chosen.is_empty();
-            return one(if plain { found_picture(cx, x, &how)? } else { None }.ok_or_else(|| refuse(FOUND))?);
+            if !roi.is_empty() || policy != "stretch" {
+                return Err(refuse(FOUND));
+            }
+            let axes = found_axes(cx, x, &chosen)?;
+            let picture = found_picture(cx, x, &how, &axes)?;
+            return one(picture.map_or_else(|| open_resized(cx, x, &how, axes), Ok)?);
         };
         // What stays as it is need not be known.
         let all = axes_of(cx, x, &chosen, sizes.len())?;
@@ -129,7 +133,7 @@ fn scaled(cx: &Cx, x: Val, scales: &[f64], chosen: &[i64], roi: &[f64]) -> Resul
     axes.iter().enumerate().filter(|&(i, &at)| !stays(i, at)).map(axis).collect()
 }
 
-const FOUND: &str = "sizes that only a run knows, unless `dyn.image.resize2d` means the same";
+const FOUND: &str = "sizes that only a run knows, of a part of an image or of one that keeps its proportions";
 
 /// The axes that change, if the old or the new size of one is a named one.
 fn open_sizes(cx: &mut Cx, x: Val, has_sizes: bool, chosen: &[i64]) -> Result<Option<Vec<OpenAxis>>> {
@@ -214,17 +218,30 @@ fn open_picture(cx: &mut Cx, x: Val, how: &How, axes: &[OpenAxis]) -> Result<Opt
     }
 }
 
-/// One call of `dyn.image.resize2d` to a height and width that only a run knows, if it means the same.
-fn found_picture(cx: &mut Cx, x: Val, how: &How) -> Result<Option<Val>> {
-    let sizes = cx.input(3)?;
-    let Some(elements) = cx.b.elements(sizes) else { return Ok(None) };
+/// The axes that may change, to sizes of which only a run knows some.
+fn found_axes(cx: &mut Cx, x: Val, chosen: &[i64]) -> Result<Vec<OpenAxis>> {
+    let given = cx.input(3)?;
+    let n = cx.dims(given)?.first().and_then(|&n| usize::try_from(n).ok()).unwrap_or(0);
+    let elements = cx.b.elements(given).unwrap_or_default();
     let from = cx.shape(x)?;
-    let stays = |at: usize| match (elements.get(at), from.get(at)) {
-        (Some(Element::Size(size)), Some(own)) => size.same(*own),
-        (Some(&Element::Axis(of, axis)), _) => (of, axis) == (x, at),
-        _ => false,
-    };
-    if elements.len() != 4 || from.len() != 4 || !stays(0) || !stays(1) || !is_picture(cx, x, how, false)? {
+    let mut axes = vec![];
+    for (index, at) in axes_of(cx, x, chosen, n)?.into_iter().enumerate() {
+        let to = match elements.get(index) {
+            Some(&Element::Axis(of, axis)) if (of, axis) == (x, at) => continue,
+            Some(&Element::Size(size)) if size.same(from[at]) => continue,
+            Some(&Element::Size(size)) => size,
+            _ => Dim::Any,
+        };
+        axes.push(OpenAxis { at, to, new: NewSize::Given { sizes: given, index: i64::try_from(index).unwrap_or(i64::MAX) } });
+    }
+    Ok(axes)
+}
+
+/// One call of `dyn.image.resize2d` to a height and width that only a run knows, if it means the same.
+fn found_picture(cx: &mut Cx, x: Val, how: &How, axes: &[OpenAxis]) -> Result<Option<Val>> {
+    let sizes = cx.input(3)?;
+    let all = cx.dims(sizes)? == [4] && cx.rank(x)? == 4;
+    if !all || !axes.iter().all(|axis| axis.at >= 2) || !is_picture(cx, x, how, false)? {
         return Ok(None);
     }
     let size = cx.slice(sizes, 0, 2, 4)?;
@@ -463,6 +480,8 @@ fn cubic(a: f64, x: f64) -> f64 {
 }
 
 pub(crate) const FAMILY: &[Converter] = &[
-    op("Resize", &[10, 11, 13, 18, 19], resize).but("sizes and scales that only a run knows"),
+    op("Resize", &[10, 11, 13, 18, 19], resize).but(
+        "scales that only a run knows; sizes that only a run knows, of a part of an image or of one that keeps its proportions",
+    ),
     op("Upsample", &[7, 9], upsample).but("scales that only a run knows"),
 ];

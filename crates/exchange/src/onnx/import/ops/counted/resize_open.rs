@@ -11,6 +11,7 @@ use relayc_ir::types::Dim;
 /// An axis whose old or new size only a run knows.
 pub(super) struct OpenAxis {
     pub(super) at: usize,
+    /// `?` for a size that does not follow from the inputs' sizes.
     pub(super) to: Dim,
     pub(super) new: NewSize,
 }
@@ -47,7 +48,7 @@ impl Numbers {
         let none = [("start", AttrValue::None), ("stop", AttrValue::None), ("step", AttrValue::None)];
         let dtype = cx.dtype(to)?;
         let range = cx.call("arange", &[start, to, step], &[&none[..], &[("dtype", AttrValue::DType(Some(dtype)))]].concat())?;
-        let range = cx.reshape_to_dims(range, &[axis.to])?;
+        let range = if axis.to.is_sized() { cx.reshape_to_dims(range, &[axis.to])? } else { range };
         let [from, to, positions] = [cx.cast(from, DType::F32)?, cx.cast(to, DType::F32)?, cx.cast(range, DType::F32)?];
         let scale = match axis.new {
             NewSize::Given { .. } => cx.binary("divide", to, from)?,
