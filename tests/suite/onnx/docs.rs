@@ -43,6 +43,7 @@ program's parameters, such as `input_1`, are understood too.
 - All nodes that cannot be imported are reported at once, and nothing is written. With `--keep-going` their results become inputs of
   the program, if the model declares their types or these follow from the operands. The message proposes the flag where it works.
 - Functions of the model are inlined.
+- 4-bit integers are read where they are weights, for `DequantizeLinear` and `Cast`.
 - Models that ONNX Runtime has optimized or quantized are read too: its own operators, of the domain `com.microsoft`, are in the table
   below.
 - An `If` with a known condition becomes its branch, any other an `if`.

@@ -1,8 +1,8 @@
 //! Imports single nodes of ONNX Runtime's own domain that its optimizer makes of floats, and runs them: the numbers are what ONNX Runtime
 //! 1.31 computes on its CPU.
 
-use super::nodes::In::{Data, Floats, Missing};
-use super::nodes::{F32, I32, I64, float, floats, gives, int, ints, refused, text};
+use super::nodes::In::{Bytes, Data, Floats, Missing};
+use super::nodes::{F32, I32, I64, U8, float, floats, gives, int, ints, refused, text};
 
 #[test]
 fn functions() {
@@ -30,6 +30,24 @@ fn products() {
     let rows = [Data(F32, &[1, 2]), Floats(&[2, 2], &[1.0, -1.0, 1.0, 1.0]), Floats(&[2], &[-4.0, 0.0])];
     let leaky = [text("activation", "LeakyRelu"), float("activation_alpha", 0.25)];
     gives("com.microsoft.FusedGemm", 1, &leaky, &rows, 1, "@main([1, 2]) == [[-0.25, 1]]");
+}
+
+#[test]
+fn products_with_weights_of_few_bits() {
+    let of = |bits: i64| [int("K", 3), int("N", 1), int("bits", bits), int("block_size", 16)];
+    let x = || Data(F32, &[1, 3]);
+    let codes = || Bytes(U8, &[1, 1, 8], &[0x98, 0x07, 0, 0, 0, 0, 0, 0]);
+    let half = || Floats(&[1, 1], &[0.5]);
+    gives("com.microsoft.MatMulNBits", 1, &of(4), &[x(), codes(), half()], 1, "@main([1, 2, 4]) == [[-1]]");
+    let packed = [x(), codes(), half(), Bytes(U8, &[1, 1], &[7])];
+    gives("com.microsoft.MatMulNBits", 1, &of(4), &packed, 1, "@main([1, 2, 4]) == [[2.5]]");
+    let biased = [x(), codes(), half(), Floats(&[1, 1], &[7.5]), Missing, Floats(&[1], &[10.0])];
+    gives("com.microsoft.MatMulNBits", 1, &of(4), &biased, 1, "@main([1, 2, 4]) == [[10.75]]");
+    let bytes = Bytes(U8, &[1, 1, 16], &[128, 130, 127, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    gives("com.microsoft.MatMulNBits", 1, &of(8), &[x(), bytes, half()], 1, "@main([1, 2, 4]) == [[0]]");
+    refused("com.microsoft.MatMulNBits", 1, &of(3), &[x(), codes(), half()], "weights of 3 bits");
+    let listed = [x(), codes(), half(), Missing, Data(I32, &[3])];
+    refused("com.microsoft.MatMulNBits", 1, &of(4), &listed, "g_idx");
 }
 
 #[test]
@@ -75,6 +93,17 @@ fn attention() {
         [Data(F32, length), Floats(&[2, 6], SAME), Floats(&[6], &[0.0; 6]), Data(I32, mask)]
     };
     let [x, weights, bias, mask] = operands(&[1, 2, 2], &[1, 3]);
+    let quantized = [
+        Data(U8, &[1, 2, 2]),
+        Bytes(U8, &[2, 6], &[1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1]),
+        Floats(&[6], &[0.0; 6]),
+        Floats(&[], &[1.0]),
+        Floats(&[], &[1.0]),
+        Data(I32, &[1, 2]),
+        Bytes(U8, &[], &[128]),
+    ];
+    let line = "@main([129, 128, 128, 129], [1, 1]) ~1e-6 [[[0.6697615, 0.3302385], [0.3302385, 0.6697615]]]";
+    gives("com.microsoft.QAttention", 1, &[one()], &quantized, 1, line);
     let grown = [x, weights, bias, mask, Data(F32, &[2, 1, 1, 1, 2])];
     let line = "@main([1, 0, 0, 1], [1, 1, 1], [1, 1, 2, 2]) ~1e-6 \
                 ([[[1.5, 1], [1, 1.2033362]]], [[[[[1, 1], [1, 0], [0, 1]]]], [[[[2, 2], [1, 0], [0, 1]]]]])";

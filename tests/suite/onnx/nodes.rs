@@ -630,6 +630,24 @@ fn transposed_convolutions() {
     refused("ConvTranspose", 11, &[ints("output_shape", &[-1])], &x(), "`output_shape` has the number -1");
 }
 
+/// 4-bit integers are read for what takes them as numbers.
+#[test]
+fn integers_of_four_bits() {
+    let codes = || Bytes(22, &[4], &[0x2f, 0x81]);
+    let blocks = || [int("axis", 0), int("block_size", 2)];
+    let scales = || Floats(&[2], &[0.5, 2.0]);
+    gives("DequantizeLinear", 21, &blocks(), &[codes(), scales()], 1, "@main() == [-0.5, 1, 2, -16]");
+    let zeros = Bytes(22, &[2], &[0xf1]);
+    gives("DequantizeLinear", 21, &blocks(), &[codes(), scales(), zeros], 1, "@main() == [-1, 0.5, 4, -14]");
+    gives("Cast", 21, &[int("to", 1)], &[Bytes(21, &[3], &[0x2f, 0x08])], 1, "@main() == [15, 2, 8]");
+    // Of five elements the last block has one.
+    let rest = [Data(I8, &[5]), Floats(&[3], &[1.0, 2.0, 4.0])];
+    gives("DequantizeLinear", 21, &blocks(), &rest, 1, "@main([1, 2, 3, 4, 5]) == [1, 2, 6, 8, 20]");
+    let short = [Data(I8, &[5]), Floats(&[2], &[1.0, 2.0])];
+    refused("DequantizeLinear", 21, &blocks(), &short, "do not fit blocks of 2 of 5 elements");
+    refused("QuantizeLinear", 21, &[], &[Data(F32, &[2]), Floats(&[], &[1.0]), Bytes(22, &[], &[0])], "4-bit integers");
+}
+
 /// An axis of a length that only a run knows goes round too.
 #[test]
 fn padding_that_goes_round() {

@@ -86,6 +86,7 @@ pub(crate) fn walk<'a>(
         n_nodes: 0,
         poison,
         absent,
+        nibbles: FxHashSet::default(),
     };
     let result = walk.main(model, shapes);
     let listing = std::mem::replace(&mut walk.listing, Listing::new(request.file));
@@ -249,6 +250,9 @@ impl<'a> Walk<'a> {
         let result = match converter(node, &frame.opsets) {
             Err(refusal) => Err(refusal),
             Ok(_) if poisoned => Ok(vec![self.poison; node.output.len()]),
+            Ok((converter, _)) if !takes_nibbles(converter) && inputs.iter().flatten().any(|val| self.nibbles.contains(val)) => {
+                Err(Refusal::unsupported("tensors of 4-bit integers"))
+            }
             Ok((converter, version)) => {
                 let types = &frame.plan.types;
                 let shape = |output: &String| types.get(output.as_str()).and_then(|ty| static_dims(ty));
@@ -337,4 +341,9 @@ fn converter(node: &NodeProto, opsets: &FxHashMap<String, i64>) -> Result<(&'sta
     let version = converter.version(opset);
     let version = version.ok_or_else(|| Refusal::unsupported(format!("this operator of operator set {opset} is not known")))?;
     Ok((converter, version))
+}
+
+/// Whether a node means the same of 4-bit integers as of 8-bit ones.
+fn takes_nibbles(converter: &Converter) -> bool {
+    ["Cast", "DequantizeLinear", "com.microsoft.DequantizeLinear"].contains(&converter.kind)
 }

@@ -6,7 +6,7 @@ use super::check::{self, domain_of, subgraphs};
 use super::cx::Attributes;
 use super::errors;
 use super::frame::{Continuation, Frame, Opsets, Plan};
-use super::tensors::Unread;
+use super::tensors::{Unread, is_of_nibbles};
 use super::walk::Walk;
 use relayc_base::diag::Diagnostic;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -78,6 +78,9 @@ impl<'a> Walk<'a> {
                 let around = std::mem::replace(&mut self.b.span, span);
                 let value = self.b.constant(tensor);
                 self.b.span = around;
+                if matches!(stored, Stored::Dense(proto) if is_of_nibbles(proto)) {
+                    self.nibbles.insert(value);
+                }
                 let name = self.names.free(name);
                 self.weights.push((value, name));
                 Ok(value)

@@ -57,6 +57,29 @@ pub(crate) fn dtype_of(code: i32) -> Result<DType, String> {
     })
 }
 
+/// The dtype of a stored tensor: 4-bit integers, two in a byte, are read as 8-bit ones of the same numbers.
+fn stored_dtype(code: i32) -> Result<DType, String> {
+    match code {
+        UINT4 => Ok(DType::U8),
+        INT4 => Ok(DType::I8),
+        other => dtype_of(other),
+    }
+}
+
+const UINT4: i32 = 21;
+const INT4: i32 = 22;
+
+/// Whether a stored tensor is of 4-bit integers.
+pub(crate) fn is_of_nibbles(proto: &TensorProto) -> bool {
+    matches!(proto.data_type, Some(UINT4 | INT4))
+}
+
+/// The 8-bit integers of `n` 4-bit ones, the first of each byte in its low bits.
+fn widened(bytes: &[u8], n: usize, signed: bool) -> Vec<u8> {
+    let of = |nibble: u8| if signed && nibble > 7 { nibble | 0xf0 } else { nibble };
+    bytes.iter().flat_map(|&byte| [of(byte & 0xf), of(byte >> 4)]).take(n).collect()
+}
+
 /// Why a tensor is not read.
 #[derive(Debug)]
 pub(crate) enum Unread {
@@ -72,11 +95,12 @@ impl Gate<'_> {
 
     /// The tensor of a message.
     pub(crate) fn tensor(&self, proto: &TensorProto) -> Result<Tensor, Unread> {
-        let dtype = dtype_of(proto.data_type.unwrap_or(0)).map_err(Unread::Unsupported)?;
+        let dtype = stored_dtype(proto.data_type.unwrap_or(0)).map_err(Unread::Unsupported)?;
         if proto.segment.is_some() {
             return Err(self.wrong(proto, "a part of a tensor, which no reader of ONNX puts together"));
         }
-        let (dims, bytes) = checked_size(&proto.dims, dtype).map_err(|error| self.wrong(proto, error))?;
+        let (dims, n_bytes) = checked_size(&proto.dims, dtype).map_err(|error| self.wrong(proto, error))?;
+        let bytes = if is_of_nibbles(proto) { n_bytes.div_ceil(2) } else { n_bytes };
         let external = proto.data_location == Some(1) || !proto.external_data.is_empty();
         let typed = [
             ("float_data", proto.float_data.len()),
@@ -96,7 +120,8 @@ impl Gate<'_> {
         }
         if let Some(data) = &proto.raw_data {
             if data.len() != bytes {
-                let words = format!("{} bytes of elements, the shape {dims:?} of {dtype} has {bytes}", data.len());
+                let of = if is_of_nibbles(proto) { "4-bit integers".to_owned() } else { dtype.to_string() };
+                let words = format!("{} bytes of elements, the shape {dims:?} of {of} has {bytes}", data.len());
                 return Err(self.wrong(proto, words));
             }
             return self.raw(proto, dtype, &dims, data);
@@ -112,6 +137,11 @@ impl Gate<'_> {
         let mut room: Vec<u8> = Vec::new();
         room.try_reserve_exact(data.len()).map_err(|_| Unread::Wrong(Box::new(no_memory(self.model, data.len()))))?;
         drop(room);
+        if is_of_nibbles(proto) {
+            let n = dims.iter().fold(1usize, |n, &dim| n.saturating_mul(dim));
+            let wide = widened(data, n, dtype == DType::I8);
+            return Tensor::from_le_bytes(dtype, dims, &wide).ok_or_else(|| self.wrong(proto, "no tensor can hold it"));
+        }
         Tensor::from_le_bytes(dtype, dims, data).ok_or_else(|| self.wrong(proto, "no tensor can hold it"))
     }
 
@@ -131,6 +161,14 @@ impl Gate<'_> {
         }
         // Each is at most the greatest element count.
         let n = dims.iter().fold(1usize, |n, &dim| n.saturating_mul(dim));
+        if is_of_nibbles(proto) {
+            let bytes: Option<Vec<u8>> = proto.int32_data.iter().map(|&pair| u8::try_from(pair).ok()).collect();
+            let bytes = bytes.filter(|bytes| bytes.len() == n.div_ceil(2));
+            let bytes = bytes.ok_or_else(|| {
+                self.wrong(proto, format!("{found} pairs of 4-bit integers, the shape {dims:?} has {n} integers"))
+            })?;
+            return self.raw(proto, dtype, dims, &bytes);
+        }
         if found != n {
             return Err(self.wrong(proto, format!("{found} elements, the shape {dims:?} has {n}")));
         }

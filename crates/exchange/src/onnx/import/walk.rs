@@ -58,6 +58,8 @@ pub(crate) struct Walk<'a> {
     /// Stands for what has no value, and for what is left out.
     pub(crate) poison: Val,
     pub(crate) absent: Val,
+    /// Tensors of the model of 4-bit integers, which are read as 8-bit ones.
+    pub(crate) nibbles: FxHashSet<Val>,
 }
 
 impl<'a> Walk<'a> {

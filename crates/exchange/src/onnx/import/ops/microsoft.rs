@@ -212,35 +212,35 @@ fn qgemm(cx: &mut Cx) -> Results {
 }
 
 /// A product of integers as floats, and a bias.
-fn product_as_floats(cx: &mut Cx, sums: Val, a_scale: Val, b_scale: Val, bias: Option<Val>) -> Results {
+pub(super) fn product_as_floats(cx: &mut Cx, sums: Val, a_scale: Val, b_scale: Val, bias: Option<Val>) -> Result {
     let rank = cx.rank(sums)?;
     let sums = cx.cast(sums, DType::F32)?;
     let (a_scale, b_scale) = (cx.scalar_of(a_scale)?, along(cx, b_scale, rank.saturating_sub(1), rank)?);
     let scale = cx.binary("multiply", a_scale, b_scale)?;
     let floats = cx.binary("multiply", sums, scale)?;
     match bias {
-        Some(bias) => one(cx.binary("add", floats, bias)?),
-        None => one(floats),
+        Some(bias) => cx.binary("add", floats, bias),
+        None => Ok(floats),
     }
 }
 
 fn matmul_integer_to_float(cx: &mut Cx) -> Results {
     let (a, b, a_scale, b_scale) = (cx.input(0)?, cx.input(1)?, cx.input(2)?, cx.input(3)?);
     let sums = product(cx, (a, cx.opt(4)), (b, cx.opt(5)))?;
-    product_as_floats(cx, sums, a_scale, b_scale, cx.opt(6))
+    one(product_as_floats(cx, sums, a_scale, b_scale, cx.opt(6))?)
 }
 
 fn dynamic_quantize_matmul(cx: &mut Cx) -> Results {
     let [a, a_scale, a_zero] = dynamic_quantized(cx)?;
     let (b, b_scale) = (cx.input(1)?, cx.input(2)?);
     let sums = product(cx, (a, Some(a_zero)), (b, cx.opt(3)))?;
-    product_as_floats(cx, sums, a_scale, b_scale, cx.opt(4))
+    one(product_as_floats(cx, sums, a_scale, b_scale, cx.opt(4))?)
 }
 
 const LAST: &str = "`channels_last`";
 
 pub(crate) const FAMILY: &[Converter] = &[
-    op("com.microsoft.DequantizeLinear", &[1], dequantize_linear).but("8-bit floats, 4-bit integers, blocks"),
+    op("com.microsoft.DequantizeLinear", &[1], dequantize_linear).but("8-bit floats; 4-bit integers that are no weights"),
     op("com.microsoft.DynamicQuantizeMatMul", &[1], dynamic_quantize_matmul),
     op("com.microsoft.MatMulIntegerToFloat", &[1], matmul_integer_to_float).but("scales for the rows of the first operand"),
     op("com.microsoft.QGemm", &[1], qgemm),
@@ -253,5 +253,5 @@ pub(crate) const FAMILY: &[Converter] = &[
     op("com.microsoft.QLinearSigmoid", &[1], |cx| unary_of(cx, |cx, x| cx.unary("sigmoid", x))),
     op("com.microsoft.QLinearSoftmax", &[1], qlinear_softmax),
     op("com.microsoft.QLinearWhere", &[1], qlinear_where),
-    op("com.microsoft.QuantizeLinear", &[1], quantize_linear).but("8-bit floats, 4-bit integers, blocks"),
+    op("com.microsoft.QuantizeLinear", &[1], quantize_linear).but("8-bit floats, 4-bit integers"),
 ];

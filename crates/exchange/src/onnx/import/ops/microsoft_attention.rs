@@ -104,18 +104,38 @@ fn grown(cx: &mut Cx, past: Option<Val>, new: Val) -> Result {
 
 /// Attention with the product that makes queries, keys and values of one operand.
 fn attention(cx: &mut Cx) -> Results {
-    if cx.opt(6).is_some() || cx.flag("past_present_share_buffer", false)? {
+    if cx.opt(6).is_some() {
+        return Err(refuse("a past that shares its memory with the result"));
+    }
+    cx.ignore("rotary_embedding_dim");
+    let (x, weights) = (cx.input(0)?, cx.input(1)?);
+    let mut all = cx.matmul(x, weights)?;
+    if let Some(bias) = cx.opt(2) {
+        all = cx.binary("add", all, bias)?;
+    }
+    self_attention(cx, all, [3, 4, 5])
+}
+
+/// The same of quantized operands.
+fn quantized_attention(cx: &mut Cx) -> Results {
+    let (x, weights, x_scale, w_scale) = (cx.input(0)?, cx.input(1)?, cx.input(3)?, cx.input(4)?);
+    let sums = product(cx, (x, cx.opt(6)), (weights, cx.opt(7)))?;
+    let all = product_as_floats(cx, sums, x_scale, w_scale, cx.opt(2))?;
+    // There is nothing that is added to the scores.
+    let none = cx.inputs.len();
+    self_attention(cx, all, [5, 8, none])
+}
+
+/// Attention of queries, keys and values side by side; the places are those of the mask, of the past and of what is added to the
+/// scores.
+fn self_attention(cx: &mut Cx, all: Val, [mask, past, bias]: [usize; 3]) -> Results {
+    if cx.flag("past_present_share_buffer", false)? {
         return Err(refuse("a past that shares its memory with the result"));
     }
     if cx.flag("do_rotary", false)? {
         return Err(refuse("turned queries and keys (`do_rotary`)"));
     }
-    cx.ignore("rotary_embedding_dim");
-    let (x, weights, n) = (cx.input(0)?, cx.input(1)?, cx.required_int("num_heads")?);
-    let mut all = cx.matmul(x, weights)?;
-    if let Some(bias) = cx.opt(2) {
-        all = cx.binary("add", all, bias)?;
-    }
+    let n = cx.required_int("num_heads")?;
     let width = cx.size(all, 2)?;
     let widths = match cx.small_ints("qkv_hidden_sizes")? {
         Some(widths) => widths,
@@ -134,11 +154,11 @@ fn attention(cx: &mut Cx) -> Results {
         })
         .collect::<Result<_>>()?;
     let &[q, mut k, mut v] = &parts[..] else { return Err(Refusal::wrong("an operand that is not three")) };
-    if let Some(past) = cx.opt(4) {
+    if let Some(past) = cx.opt(past) {
         let (of_k, of_v) = (cx.at(past, 0, 0)?, cx.at(past, 1, 0)?);
         (k, v) = (grown(cx, Some(of_k), k)?, grown(cx, Some(of_v), v)?);
     }
-    let mut results = vec![attended(cx, [q, k, v], [3, 5])?];
+    let mut results = vec![attended(cx, [q, k, v], [mask, bias])?];
     if cx.wants(1) {
         results.push(cx.stack(&[k, v], 0)?);
     }
@@ -206,6 +226,7 @@ const PACKED: &str =
 
 pub(crate) const FAMILY: &[Converter] = &[
     op("com.microsoft.Attention", &[1], attention).but(SHARED),
+    op("com.microsoft.QAttention", &[1], quantized_attention).but(SHARED),
     op("com.microsoft.MultiHeadAttention", &[1], multi_head_attention).but(PACKED),
     op("com.microsoft.RotaryEmbedding", &[1], rotary).but("`is_packed_batching`; `scale`"),
 ];

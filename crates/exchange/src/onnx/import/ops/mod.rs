@@ -19,6 +19,7 @@ mod loss;
 mod matmul;
 mod microsoft;
 mod microsoft_attention;
+mod microsoft_bits;
 mod microsoft_fused;
 mod norm;
 mod normalization;
@@ -65,6 +66,7 @@ const FAMILIES: &[&[Converter]] = &[
     matmul::FAMILY,
     microsoft::FAMILY,
     microsoft_attention::FAMILY,
+    microsoft_bits::FAMILY,
     microsoft_fused::FAMILY,
     norm::FAMILY,
     normalization::FAMILY,

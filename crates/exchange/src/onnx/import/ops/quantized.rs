@@ -57,8 +57,9 @@ pub(super) fn settled(cx: &mut Cx, x: Val, zero_point: Option<Val>, dtype: DType
 /// Refuses unsupported attributes, and returns scale and zero point in shapes that broadcast with `x`.
 fn scale_and_zero(cx: &mut Cx, x: Val) -> Result<(Val, Option<Val>)> {
     let (scale, zero_point) = (cx.input(1)?, cx.opt(2));
-    if cx.int("block_size", 0)? != 0 {
-        return Err(refuse("blocks of numbers, each with a scale"));
+    let block = cx.int("block_size", 0)?;
+    if block != 0 {
+        return Ok((of_blocks(cx, x, scale, block)?, zero_point.map(|zero| of_blocks(cx, x, zero, block)).transpose()?));
     }
     let (rank, axis) = (cx.rank(x)?, cx.int("axis", 1)?);
     // One scale for all has no axis.
@@ -67,6 +68,19 @@ fn scale_and_zero(cx: &mut Cx, x: Val) -> Result<(Val, Option<Val>)> {
     let scale = along(cx, scale, axis, rank)?;
     let zero_point = zero_point.map(|zero_point| along(cx, zero_point, axis, rank)).transpose()?;
     Ok((scale, zero_point))
+}
+
+/// The numbers of blocks along the node's axis, each for all elements of its block; the last block may be shorter.
+fn of_blocks(cx: &mut Cx, x: Val, numbers: Val, block: i64) -> Result {
+    let rank = cx.rank(x)?;
+    let axis = cx.axis_attr("axis", 1, rank)?;
+    let length = cx.size(x, axis)?;
+    let fits = block > 0 && cx.rank(numbers)? == rank && cx.size(numbers, axis)? == (length + block - 1) / block;
+    if !fits {
+        return Err(Refusal::wrong(format!("scales that do not fit blocks of {block} of {length} elements")));
+    }
+    let all = cx.call("repeat", &[numbers], &[("repeats", AttrValue::int(block)), ("axis", int(axis))])?;
+    cx.slice(all, axis, 0, length)
 }
 
 /// The dtype in an attribute, if it is present and not 0.
@@ -211,8 +225,8 @@ fn qlinear_conv(cx: &mut Cx) -> Results {
 }
 
 pub(crate) const FAMILY: &[Converter] = &[
-    op("QuantizeLinear", &[10, 13, 19, 21], quantize_linear).but("8-bit floats, 4-bit integers, blocks"),
-    op("DequantizeLinear", &[10, 13, 19, 21], dequantize_linear).but("8-bit floats, 4-bit integers, blocks"),
+    op("QuantizeLinear", &[10, 13, 19, 21], quantize_linear).but("8-bit floats, 4-bit integers"),
+    op("DequantizeLinear", &[10, 13, 19, 21], dequantize_linear).but("8-bit floats; 4-bit integers that are no weights"),
     op("DynamicQuantizeLinear", &[11], dynamic_quantize),
     op("QLinearMatMul", &[10, 21], qlinear_matmul),
     op("MatMulInteger", &[10], matmul_integer),
