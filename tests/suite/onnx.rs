@@ -9,6 +9,7 @@ mod control;
 mod docs;
 mod fused;
 mod import;
+mod lacking;
 mod names;
 mod nodes;
 
