@@ -23,9 +23,16 @@ fn unpacked(cx: &mut Cx, bytes: Val, bits: i64) -> Result {
 /// How many numbers a byte has.
 fn part_of_byte(bits: i64) -> Result<i64> {
     match bits {
-        2 | 4 | 8 => Ok(8 / bits),
+        2 => Ok(4),
+        4 => Ok(2),
+        8 => Ok(1),
         _ => Err(refuse(format!("weights of {bits} bits"))),
     }
+}
+
+/// The number of parts of a length, the last of which may be shorter.
+fn parts(whole: i64, part: i64) -> i64 {
+    whole.saturating_sub(1).checked_div(part).unwrap_or(0).saturating_add(1)
 }
 
 /// `x w^T`, for weights in rows of blocks, each with a scale and a zero point.
@@ -41,19 +48,19 @@ fn matmul_n_bits(cx: &mut Cx) -> Results {
     let (n_in, n_out, block) = (cx.required_int("K")?, cx.required_int("N")?, cx.required_int("block_size")?);
     let bits = cx.int("bits", 4)?;
     let of_byte = part_of_byte(bits)?;
-    if n_in < 1 || n_out < 1 || block < 1 || block % of_byte != 0 {
+    if n_in < 1 || n_out < 1 || block < 1 || block.checked_rem(of_byte) != Some(0) {
         return Err(Refusal::wrong(format!("a matrix of {n_in} rows and {n_out} columns in blocks of {block} numbers")));
     }
-    let n_blocks = (n_in + block - 1) / block;
+    let n_blocks = parts(n_in, block);
     let (x, bytes, scales) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     let dtype = cx.dtype(scales)?;
-    let bytes = cx.reshape(bytes, &[n_out, n_blocks, block / of_byte])?;
+    let bytes = cx.reshape(bytes, &[n_out, n_blocks, parts(block, of_byte)])?;
     let numbers = unpacked(cx, bytes, bits)?;
     let numbers = cx.cast(numbers, dtype)?;
     let zero_points = match cx.opt(3) {
-        None => cx.scalar(dtype, 2f64.powi(i32::try_from(bits - 1).unwrap_or(7)))?,
+        None => cx.scalar(dtype, 2f64.powi(i32::try_from(bits.saturating_sub(1)).unwrap_or(7)))?,
         Some(packed) if cx.dtype(packed)? == DType::U8 => {
-            let rows = cx.reshape(packed, &[n_out, (n_blocks + of_byte - 1) / of_byte])?;
+            let rows = cx.reshape(packed, &[n_out, parts(n_blocks, of_byte)])?;
             let all = unpacked(cx, rows, bits)?;
             let own = cx.slice(all, 1, 0, n_blocks)?;
             let own = cx.cast(own, dtype)?;
@@ -63,7 +70,7 @@ fn matmul_n_bits(cx: &mut Cx) -> Results {
     };
     let scales = cx.reshape(scales, &[n_out, n_blocks, 1])?;
     let weights = cx.b.formula(numbers, (numbers - zero_points) * scales)?;
-    let rows = cx.reshape(weights, &[n_out, n_blocks * block])?;
+    let rows = cx.reshape(weights, &[n_out, n_blocks.saturating_mul(block)])?;
     let rows = cx.slice(rows, 1, 0, n_in)?;
     let columns = cx.transpose(rows, &[1, 0])?;
     let y = cx.matmul(x, columns)?;

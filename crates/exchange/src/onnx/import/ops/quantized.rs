@@ -75,11 +75,12 @@ fn of_blocks(cx: &mut Cx, x: Val, numbers: Val, block: i64) -> Result {
     let rank = cx.rank(x)?;
     let axis = cx.axis_attr("axis", 1, rank)?;
     let length = cx.size(x, axis)?;
-    let fits = block > 0 && cx.rank(numbers)? == rank && cx.size(numbers, axis)? == (length + block - 1) / block;
+    let n_blocks = length.saturating_add(block.saturating_sub(1)).checked_div(block);
+    let fits = block > 0 && cx.rank(numbers)? == rank && Some(cx.size(numbers, axis)?) == n_blocks;
     if !fits {
         return Err(Refusal::wrong(format!("scales that do not fit blocks of {block} of {length} elements")));
     }
-    let all = cx.call("repeat", &[numbers], &[("repeats", AttrValue::int(block)), ("axis", int(axis))])?;
+    let all = cx.call("repeat", &[numbers], &[("repeats", AttrValue::int(block.min(length.max(1)))), ("axis", int(axis))])?;
     cx.slice(all, axis, 0, length)
 }
 
