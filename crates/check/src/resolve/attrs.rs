@@ -133,7 +133,8 @@ impl Resolver<'_> {
             }
         }
         // A misspelt attribute is not also missing.
-        let meant = self.diagnostics[n_reports..].iter().flat_map(|report| &report.helps).flat_map(|help| &help.edits);
+        let wrong = self.diagnostics[n_reports..].iter().filter(|report| report.is_error());
+        let meant = wrong.flat_map(|report| &report.helps).flat_map(|help| &help.edits);
         let meant: Vec<String> = meant.map(|edit| edit.text.clone()).collect();
         failed |= !meant.is_empty();
         let missing: Vec<&Field> = schema

@@ -466,7 +466,8 @@ impl<'a> Resolver<'a> {
             ExprKind::Error => true,
             ExprKind::Op(op) => {
                 let n_params = self.ops.args(op).map(<[Arg]>::len);
-                is_misplaced || self.diagnostics.len() > n_reports || n_params.is_some_and(|n| n != written.len())
+                let is_reported = self.diagnostics.get(n_reports..).unwrap_or_default().iter().any(Diagnostic::is_error);
+                is_misplaced || is_reported || n_params.is_some_and(|n| n != written.len())
             }
             _ => false,
         };
