@@ -2,9 +2,8 @@
 //!
 //! A tile is a list of points of one vector of channels. If the weights of the whole window fit into registers beside the sums,
 //! each input vector is loaded once and feeds all points that it touches. Otherwise weights are loaded tap by tap, and each
-//! multiply-add reads its own input. In both cases the taps of a point follow the order of the window; sums of bytes, which are exact,
-//! need no order ([`super::words`]). A loop goes over the
-//! rows of a large window, so its code is that of one row.
+//! multiply-add reads its own input. In both cases the taps of a point follow the order of the window; sums of bytes, which are
+//! exact, need no order ([`super::words`]). A loop goes over the rows of a large window, so its code is that of one row.
 
 use super::convert;
 use super::emit::{LINE, bias, each_tile};

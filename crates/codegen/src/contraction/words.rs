@@ -3,8 +3,8 @@
 //!
 //! Pixels of 16 channels lie side by side, so that one load has four of them; a transposition of their bytes gives each channel
 //! a word. A run of three taps lies in a word in two ways, with the unused weight behind or before it, so that a load serves two
-//! points beside each other. A run of more than four taps has words that overlap, of which the last one leaves out what the
-//! others have. Absent: runs of one or two taps, windows with gaps, and partial vectors of channels.
+//! points beside each other. A run of more than four taps has words that overlap, of which the last one has no weights for
+//! what the others have. Absent: runs of one or two taps, windows with gaps, and partial vectors of channels.
 
 use super::emit::bias;
 use super::epilogue::Sums;
@@ -34,7 +34,7 @@ struct Word {
     last: i64,
     /// The taps of the word's last bytes.
     taps: Vec<usize>,
-    /// Whether a tap is in another word too, so that fewer bytes count than the word has.
+    /// Whether pixels before its taps belong to the word before it: a load that begins with them reads nothing that is not there.
     is_short: bool,
 }
 
