@@ -599,7 +599,14 @@ pub(super) fn statement(scene: &TokenContext) -> Option<Diagnostic> {
         let at = open.checked_sub(1).filter(|&at| scene.tok(at) == Some(Tok::Ident))?;
         Some((at, scene.tokens[at].text(scene.source)))
     };
-    let (at, word) = scene.word_before().filter(|_| scene.wants_operator()).or_else(called)?;
+    // `for (%i in %xs)`.
+    let counted = || {
+        let open = scene.around().filter(|_| scene.text() == "in")?;
+        let at = open.checked_sub(1).filter(|&at| scene.tokens[at].text(scene.source) == "for")?;
+        Some((at, "for"))
+    };
+    let bare = || scene.word_before().filter(|_| scene.wants_operator());
+    let (at, word) = counted().or_else(bare).or_else(called)?;
     let place = scene.tokens[at].span(scene.file);
     let report = |message: &str| Diagnostic::new(E0105, message).at(place, "not a word of Relay");
     match word {

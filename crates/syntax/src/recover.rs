@@ -377,6 +377,10 @@ impl<'t> Recovery<'t> {
         if failure.expected.has(Tok::Semi) && self.starts_statement(inner.kind, at) {
             return Some(Patch { start: at, end: at, put: &[Tok::Semi] });
         }
+        // `for (%i in %xs)` is no list without commas.
+        if inner.kind == Kind::Part && self.is_head_of_loop(inner.open) {
+            return None;
+        }
         let is_list = matches!(inner.kind, Kind::Part | Kind::Clauses);
         let after_local = at.checked_sub(1).and_then(|before| self.tok(before)) == Some(Tok::Local);
         let is_type = matches!(tok, Tok::Ident | Tok::Tensor | Tok::Fn | Tok::Ref);
@@ -399,6 +403,12 @@ impl<'t> Recovery<'t> {
         };
         self.quiet_until = rest.unwrap_or(at);
         Some(patch)
+    }
+
+    /// Whether a bracket holds the head of a loop of another language.
+    fn is_head_of_loop(&self, open: usize) -> bool {
+        let word = open.checked_sub(1).map(|at| self.tokens[at]).filter(|word| word.tok == Tok::Ident);
+        word.is_some_and(|word| word.text(self.source) == "for")
     }
 
     /// Whether the text would go on without the separator at this place.
