@@ -90,6 +90,9 @@ pub(super) fn balance(tokens: &[Token]) -> Balance {
 /// Mends the brackets of a text. `cut` is the place of a comment or string without an end: it may hide brackets, so
 /// brackets after it in the same definition are not reported.
 pub(super) fn mend(file: FileId, source: &str, tokens: &[Token], cut: Option<u32>) -> Mended {
+    let class = class_around(source, tokens);
+    let all = tokens;
+    let tokens = class.map_or(all, |head| &all[head + 1..all.len() - 1]);
     let mut mender = Mender {
         file,
         source,
@@ -105,6 +108,11 @@ pub(super) fn mend(file: FileId, source: &str, tokens: &[Token], cut: Option<u32
         n_tried: 0,
         out: Mended { tokens: Vec::with_capacity(tokens.len() + 16), reports: vec![], places: vec![], given_up: false },
     };
+    if let Some(head) = class {
+        let (first, brace, last) = (all[0].span(file), all[head].span(file), all[all.len() - 1].span(file));
+        mender.out.reports.push(errors::class_around(first, first.to(brace), last, all[0].text(source)));
+        mender.out.places.extend([brace.start, last.start]);
+    }
     let mut start = 0;
     while start < tokens.len() {
         let end = (start + 1..tokens.len()).find(|&at| starts_def(tokens, at)).unwrap_or(tokens.len());
@@ -120,6 +128,17 @@ pub(super) fn mend(file: FileId, source: &str, tokens: &[Token], cut: Option<u32
         start = end;
     }
     mender.out
+}
+
+/// The `{` of `class Net { … }` around all definitions of a text; an index.
+fn class_around(source: &str, tokens: &[Token]) -> Option<usize> {
+    const WORDS: [&str; 10] =
+        ["class", "module", "namespace", "struct", "interface", "object", "impl", "mod", "package", "IRModule"];
+    let first = tokens.first().filter(|first| first.tok == Tok::Ident && WORDS.contains(&first.text(source)))?;
+    let head = tokens.iter().position(|token| token.tok == Tok::LBrace)?;
+    let is_whole = head + 1 < tokens.len() && starts_def(tokens, head + 1) && tokens.last()?.tok == Tok::RBrace;
+    let on_line = !source.get(first.start as usize..tokens[head].start as usize)?.contains('\n');
+    (is_whole && on_line).then_some(head)
 }
 
 #[derive(Clone, Copy)]

@@ -539,6 +539,16 @@ pub(super) fn unopened(place: Span, text: &str) -> Diagnostic {
     extra_bracket(place, text, "closes nothing", "no open bracket belongs to it")
 }
 
+/// `class Net { … }` around definitions.
+pub(super) fn class_around(word: Span, head: Span, last: Span, text: &str) -> Diagnostic {
+    let remove = |span| Edit { span, text: String::new() };
+    let edits = vec![remove(head), remove(last)];
+    Diagnostic::new(E0105, format!("there is no `{}`", excerpt(text)))
+        .at(word, "not a definition")
+        .fix_all("the functions stand in the file by themselves", edits)
+        .certain()
+}
+
 /// An opening bracket too many.
 pub(super) fn extra_opener(place: Span, text: &str) -> Diagnostic {
     extra_bracket(place, text, "is never closed", "no closing bracket belongs to it")
