@@ -12,6 +12,7 @@ use super::lexer::MAX_KEPT;
 use super::{errors, foreign_operators};
 use relayc_base::diag::{self, Diagnostic, Edit, codes};
 use relayc_base::{FileId, Span};
+use rustc_hash::FxHashSet;
 
 /// The tree under construction, and the reports of the actions.
 pub(crate) struct Builder {
@@ -216,6 +217,38 @@ impl Builder {
         }
     }
 
+    /// Reports `axis 1` among the arguments of a call, which reads as two without a comma, and makes an attribute of it.
+    fn report_attrs_without_sign(&mut self, args: Vec<ExprId>, attrs: Vec<Attr>) -> WithAttrs<ExprId> {
+        let is_name = |ast: &Ast, arg: ExprId| matches!(ast.exprs[arg].kind, ExprKind::Name);
+        let is_value =
+            |ast: &Ast, arg: ExprId| matches!(ast.exprs[arg].kind, ExprKind::Int | ExprKind::Float | ExprKind::Bool(_));
+        let is_pair = |ast: &Ast, key: ExprId, value: ExprId| {
+            let gap = ast.source.get(ast.exprs[key].span.end as usize..ast.exprs[value].span.start as usize);
+            let touches = gap.is_some_and(|gap| !gap.is_empty() && gap.bytes().all(|byte| byte == b' '));
+            touches && is_name(ast, key) && is_value(ast, value)
+        };
+        if !args.windows(2).any(|pair| is_pair(&self.ast, pair[0], pair[1])) {
+            return (args, attrs);
+        }
+        let (mut operands, mut meant, mut gaps) = (Vec::with_capacity(args.len()), vec![], FxHashSet::default());
+        for arg in args {
+            match operands.last().copied().filter(|&key| is_pair(&self.ast, key, arg)) {
+                Some(key) => {
+                    operands.pop();
+                    let (key, value) = (self.ast.exprs[key].span, self.ast.exprs[arg].span);
+                    gaps.insert(key.end);
+                    self.report(errors::attr_without_sign(key, self.ast.text(key), value, self.ast.text(value)));
+                    let written = self.value(value.start, AttrValueKind::Expr(arg), value.end);
+                    meant.push(self.attr(key.start, key, written, value.end));
+                }
+                None => operands.push(arg),
+            }
+        }
+        self.diagnostics.retain(|report| report.code != codes::W0021 || !gaps.contains(&report.span().start));
+        meant.extend(attrs);
+        (operands, meant)
+    }
+
     fn ends_in_not(&self, end: u32) -> bool {
         let before = self.ast.source.get(..end as usize).and_then(|before| before.strip_suffix("not"));
         before.is_some_and(|before| {
@@ -373,6 +406,7 @@ impl Builder {
 
     pub(crate) fn call(&mut self, start: u32, callee: ExprId, (args, attrs): WithAttrs<ExprId>, end: u32) -> ExprId {
         self.report_words(&args);
+        let (args, attrs) = self.report_attrs_without_sign(args, attrs);
         let (args, attrs) = (self.ast.list(&args), self.ast.list(&attrs));
         self.expr(start, ExprKind::Call { callee, args, attrs }, end)
     }

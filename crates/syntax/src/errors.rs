@@ -125,6 +125,16 @@ pub(super) fn no_comma(end: Span, next: Span) -> Diagnostic {
         .certain()
 }
 
+/// `axis 1` among the arguments of a call.
+pub(super) fn attr_without_sign(key: Span, name: &str, value: Span, text: &str) -> Diagnostic {
+    let (name, text) = (excerpt(name), excerpt(text));
+    let gap = Span { start: key.end, end: value.start, ..key };
+    Diagnostic::new(E0101, format!("expected `=` between `{name}` and `{text}`"))
+        .at(key, "an attribute without `=`")
+        .fix(format!("an attribute is written `{name}={text}`"), gap, "=")
+        .certain()
+}
+
 /// `'int8'`, with what Python may write before it.
 pub(super) fn single_quotes(place: Span, text: &str, prefix: Option<Span>) -> Diagnostic {
     let inner = &text[1..text.len() - 1];

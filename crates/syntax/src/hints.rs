@@ -207,12 +207,18 @@ fn semicolon_in_parentheses(scene: &TokenContext) -> Option<Diagnostic> {
     (inside && scene.expected.has(Tok::Comma)).then(|| scene.plain().fix("write `,`", scene.place(), ","))
 }
 
-/// `nn.dense(%x, %w, units4)`.
+/// `nn.dense(%x, %w, units4)`, `sum(%x, axis [1])`.
 fn attribute_without_sign(scene: &TokenContext) -> Option<Diagnostic> {
     let key = scene.before(1).filter(|key| key.tok == Tok::Ident && scene.expected.has(Tok::Assign))?;
     let text = key.text(scene.source);
     let name = text.trim_end_matches(|c: char| c.is_ascii_digit());
     let in_call = scene.around().is_some_and(|open| scene.tokens[open].tok == Tok::LParen) && !scene.in_parameters();
+    if in_call && matches!(scene.found()?, Tok::LBracket | Tok::Str) && key.end < scene.place().start {
+        let close = if scene.found()? == Tok::LBracket { scene.partner(scene.at)? } else { scene.at };
+        let value = scene.place().to(scene.tokens[close].span(scene.file));
+        let value_text = &scene.source[value.start as usize..value.end as usize];
+        return Some(super::errors::attr_without_sign(key.span(scene.file), text, value, value_text));
+    }
     if !in_call || name.is_empty() || name.len() == text.len() || !matches!(scene.found()?, Tok::Comma | Tok::RParen) {
         return None;
     }

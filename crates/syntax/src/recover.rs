@@ -384,7 +384,10 @@ impl<'t> Recovery<'t> {
         let is_list = matches!(inner.kind, Kind::Part | Kind::Clauses);
         let after_local = at.checked_sub(1).and_then(|before| self.tok(before)) == Some(Tok::Local);
         let is_type = matches!(tok, Tok::Ident | Tok::Tensor | Tok::Fn | Tok::Ref);
-        let patch = if tok == Tok::Semi && failure.expected.has(Tok::Comma) && inner.kind == Kind::Part {
+        let after_key = at.checked_sub(1).and_then(|before| self.tok(before)) == Some(Tok::Ident);
+        let patch = if after_key && failure.expected.has(Tok::Assign) && matches!(tok, Tok::Str | Tok::LBracket) {
+            Patch { start: at, end: at, put: &[Tok::Assign] }
+        } else if tok == Tok::Semi && failure.expected.has(Tok::Comma) && inner.kind == Kind::Part {
             Patch { start: at, end: at + 1, put: &[Tok::Comma] }
         } else if failure.expected.has(Tok::Colon) && inner.kind == Kind::Part && after_local && is_type {
             Patch { start: at, end: at, put: &[Tok::Colon] }
