@@ -72,6 +72,19 @@ pub(super) fn unknown_graph(name: &str, span: Span, near: Option<&str>) -> Diagn
     suggest(diagnostic, near, span)
 }
 
+/// `%0 == f(%x);`
+pub(super) fn compared_binding(name: &str, place: Span, sign: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0203, format!("the graph variable `{name}` is not defined"))
+        .at(place, "compared before it is defined")
+        .fix(format!("a binding is written `{name} = …;`"), sign, "=")
+        .certain()
+}
+
+/// What a report of missing attributes says of another number of arguments.
+pub(super) fn also_arguments(op: &str, args: &str, n: (usize, usize)) -> String {
+    format!("it takes {}, `{op}({args})`, found {}", count(n.0, "argument"), n.1)
+}
+
 pub(super) fn foreign_graph(name: &str, span: Span, value: Span) -> Diagnostic {
     Diagnostic::new(codes::W0002, format!("`{name}` is a graph variable of another function"))
         .at(span, "used here")
@@ -458,11 +471,11 @@ pub(super) fn left_out_once(mut report: Diagnostic, old: &OldCall) -> Diagnostic
 }
 
 /// `op` is where the operator's name stands, `end` where attributes can be written, after `separator`; `takes_none` says of which
-/// `None` is a value.
+/// `None` is a value, `dtype` is that of the first argument if it is a number.
 pub(super) fn missing_attrs(
     name: &str,
     fields: &[&Field],
-    takes_none: &dyn Fn(&str) -> bool,
+    (takes_none, dtype): (&dyn Fn(&str) -> bool, &str),
     op: Span,
     (end, separator): (Span, &str),
 ) -> Diagnostic {
@@ -475,6 +488,14 @@ pub(super) fn missing_attrs(
         let none = fields.iter().map(|field| format!("{}=None", field.name)).collect::<Vec<_>>().join(", ");
         let title = format!("add `{none}`, which leaves it to the arguments");
         return diagnostic.fix(title, end, format!("{separator}{none}"));
+    }
+    if fields.iter().all(|field| matches!(field.kind, Kind::Expr | Kind::DType)) && fields.len() > 1 {
+        let value = |field: &&Field| match field.kind {
+            Kind::DType => format!("{}=\"{dtype}\"", field.name),
+            _ => format!("{}=None", field.name),
+        };
+        let all = fields.iter().map(value).collect::<Vec<_>>().join(", ");
+        return diagnostic.fix(format!("add `{all}`: `None` leaves it to the arguments"), end, format!("{separator}{all}"));
     }
     for field in fields {
         let name = field.name;

@@ -484,10 +484,21 @@ impl<'a> Resolver<'a> {
             });
             return self.push_new(span, ExprKind::Error);
         }
-        if is_misplaced {
+        if is_misplaced || self.lacks_both(kind, written.len(), n_reports) {
             return self.push_new(span, ExprKind::Error);
         }
         self.push_new(span, ExprKind::Call { callee: callee.expr, args, attrs });
+    }
+
+    /// Whether a call lacks attributes, which has been reported, and has another number of arguments: the report says both.
+    fn lacks_both(&mut self, callee: ExprKind, n_args: usize, n_reports: usize) -> bool {
+        let ExprKind::Op(op) = callee else { return false };
+        let Some(args) = self.ops.args(op).filter(|args| args.len() != n_args) else { return false };
+        let name = self.ops.name(op);
+        let found = self.diagnostics.get_mut(n_reports..).unwrap_or_default();
+        let Some(report) = found.iter_mut().find(|report| report.code == codes::E0402) else { return false };
+        report.notes.push(errors::also_arguments(name, &signature(Some(args)), (args.len(), n_args)));
+        true
     }
 
     /// Whether a call that looks like one of an older TVM has no attribute of another name: one is misspelt then, not old.
