@@ -111,7 +111,7 @@ enum Step {
         index: usize,
         n_lets: usize,
     },
-    Graph(ast::StmtId),
+    Graph(ast::StmtId, Span),
     /// The value is resolved; `var` is declared already where the value is a function.
     Let(ast::StmtId, Option<VarId>),
     SeqEnd {
@@ -336,7 +336,7 @@ impl<'a> Resolver<'a> {
             Step::OpenScope => self.scopes.open(),
             Step::CloseScope => self.scopes.close(),
             Step::Stmt { seq, index, n_lets } => self.stmt(seq, index, n_lets),
-            Step::Graph(stmt) => self.graph_binding(stmt),
+            Step::Graph(stmt, name) => self.graph_binding(stmt, name),
             Step::Let(stmt, var) => self.let_binding(stmt, var),
             Step::SeqEnd { seq, n_lets } => self.end_seq(seq, n_lets),
         }
@@ -579,14 +579,20 @@ impl<'a> Resolver<'a> {
                 self.scopes.declare_free(self.ast.text(name), var);
                 self.mention(name, Meaning::Local(var));
             }
-            ast::StmtKind::Graph { value, .. } => self.steps.extend([Step::Graph(stmt), Step::Expr(value)]),
+            ast::StmtKind::Graph { name, value } => self.steps.extend([Step::Graph(stmt, name), Step::Expr(value)]),
             ast::StmtKind::Let { value, .. } => {
                 // A function sees the name it is bound to; any other value sees the name's outer meaning.
                 let is_fn = matches!(self.ast.exprs[value].kind, ast::ExprKind::Fn(_));
                 let var = is_fn.then(|| self.declare_let(stmt));
                 self.steps.extend([Step::Let(stmt, var), Step::Expr(value)]);
             }
-            ast::StmtKind::Expr(value) => self.steps.extend([Step::Let(stmt, None), Step::Expr(value)]),
+            ast::StmtKind::Expr(value) => match self.compared_graph(value) {
+                Some((name, sign, bound)) => {
+                    self.diagnostics.push(errors::compared_binding(self.ast.text(name), name, sign));
+                    self.steps.extend([Step::Graph(stmt, name), Step::Expr(bound)]);
+                }
+                None => self.steps.extend([Step::Let(stmt, None), Step::Expr(value)]),
+            },
         }
     }
 
@@ -618,8 +624,15 @@ impl<'a> Resolver<'a> {
         (var, first.map(|first| self.module.vars[first].span))
     }
 
-    fn graph_binding(&mut self, stmt: ast::StmtId) {
-        let ast::StmtKind::Graph { name, .. } = self.ast.stmts[stmt].kind else { return };
+    /// `%0 == f(%x);` above which there is no `%0`: the name, the sign, and the value that is meant.
+    fn compared_graph(&self, stmt: ast::ExprId) -> Option<(Span, Span, ast::ExprId)> {
+        let ast::ExprKind::Binary { op: ast::BinOp::Eq, op_span, lhs, rhs } = self.ast.exprs[stmt].kind else { return None };
+        let ast::Expr { span, kind: ast::ExprKind::Graph } = self.ast.exprs[lhs] else { return None };
+        let is_new = self.graph.find(literal::graph_key(self.ast.text(span))).is_none();
+        is_new.then_some((span, op_span, rhs))
+    }
+
+    fn graph_binding(&mut self, stmt: ast::StmtId, name: Span) {
         let value = self.pop();
         let text = self.ast.text(name);
         let key = literal::graph_key(text);
