@@ -1,7 +1,7 @@
 //! Detects the kind of a file by its first bytes, for files in place of a program.
 
-use super::artifact;
 use super::json::{Json, Object};
+use super::{artifact, darknet};
 
 /// A file other than Relay text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,8 +40,8 @@ pub fn kind(bytes: &[u8]) -> Option<Kind> {
     Some(top.map_or(Kind::Json, |top| kind_of(&top)))
 }
 
-/// Whether the first line that is no comment is `[word]`: no Relay text has such a line first. Comments begin with `#` or `;`,
-/// where Relay has only `#[`.
+/// Whether the first line that is no comment is `[word]`, a section of Darknet: no Relay text has such a line first. Comments begin
+/// with `#` or `;`, where Relay has only `#[`.
 fn begins_with_section(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let lines = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
@@ -53,10 +53,7 @@ fn begins_with_section(bytes: &[u8]) -> bool {
     let inside = first
         .and_then(|line| line.strip_prefix(b"["))
         .and_then(|line| line.split(|&byte| byte == b']').next().filter(|inside| inside.len() < line.len()));
-    inside.is_some_and(|inside| {
-        inside.trim_ascii().first().is_some_and(u8::is_ascii_alphabetic)
-            && inside.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b' '))
-    })
+    inside.and_then(|inside| std::str::from_utf8(inside).ok()).is_some_and(|inside| darknet::is_section(inside.trim()))
 }
 
 fn kind_of(top: &Object) -> Kind {
@@ -81,6 +78,7 @@ mod tests {
         assert_eq!(kind(b"{\"a\": 1}"), Some(Kind::Json));
         assert_eq!(kind(b"# a network\r\n\r\n; of Darknet\n[net]\nwidth=1"), Some(Kind::DarknetCfg));
         assert_eq!(kind(b"[net"), None);
+        assert_eq!(kind(b"[format]\nwidth = 80"), None);
         assert_eq!(kind(b"[1, 2]"), None);
         assert_eq!(kind(b"{\"nodes\": [], \"heads\": []}"), Some(Kind::MxnetSymbol));
         assert_eq!(

@@ -134,7 +134,47 @@ const TABLE: &[Foreign] = &[
         helps: &["download the file itself, not the page that shows it"],
         starts: |start| [&b"<!doctype html"[..], b"<html"].iter().any(|tag| begins(start, tag)),
     },
-    Foreign { what: "XML", helps: &[], starts: |start| begins(start, b"<?xml") },
+    Foreign { what: "XML", helps: &[], starts: |start| begins(start, b"<?xml") || begins(start, b"<svg") },
+    Foreign {
+        what: "a source file of C",
+        helps: &["a header of `relayc build` is for C; `relayc run NET.so` runs the shared object beside it"],
+        starts: |start| {
+            let directives =
+                ["#include", "#ifndef", "#ifdef", "#if ", "#define", "#pragma", "#import", "#undef", "typedef ", "extern \"C\""];
+            directives.iter().any(|word| behind_comments(start).starts_with(word.as_bytes()))
+        },
+    },
+    Foreign { what: "a script", helps: &[], starts: |start| start.starts_with(b"#!") },
+    Foreign {
+        what: "a program of Python",
+        helps: &["run it with Python; relayc reads the model that it makes: `torch.onnx.export(model, inputs, \"net.onnx\")`"],
+        starts: is_python,
+    },
+    Foreign {
+        what: "LLVM IR",
+        helps: &[],
+        starts: |start| {
+            let words = ["; ModuleID", "source_filename =", "target datalayout =", "target triple ="];
+            words.iter().any(|word| begins(start, word.as_bytes()))
+        },
+    },
+    Foreign {
+        what: "a module of MLIR",
+        helps: &["make a model of ONNX of the network that it is from"],
+        starts: |start| {
+            let words =
+                ["module {", "module @", "module attributes", "builtin.module", "\"builtin.module\"", "func.func @", "#map"];
+            words.iter().any(|word| behind_comments(start).starts_with(word.as_bytes()))
+        },
+    },
+    Foreign {
+        what: "a graph of Graphviz",
+        helps: &["`dot -Tsvg {} > net.svg` draws it"],
+        starts: |start| [&b"digraph"[..], b"graph {", b"strict digraph"].iter().any(|word| begins(start, word)),
+    },
+    Foreign { what: "a file of settings in TOML", helps: &[], starts: is_toml },
+    Foreign { what: "YAML", helps: &[], starts: |start| start.starts_with(b"---\n") || start.starts_with(b"%YAML") },
+    Foreign { what: "a text in Markdown", helps: &[], starts: is_markdown },
     Foreign {
         what: "text in UTF-16",
         helps: &["save it as UTF-8: `iconv -f UTF-16 -t UTF-8 {} > NET.relay`"],
@@ -178,6 +218,58 @@ fn begins(start: &[u8], text: &[u8]) -> bool {
     start.get(..text.len()).is_some_and(|start| start.eq_ignore_ascii_case(text))
 }
 
+/// What stands behind blanks and comments, as C and Relay write them.
+fn behind_comments(mut start: &[u8]) -> &[u8] {
+    loop {
+        start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
+        let end: &[u8] = match start {
+            [b'/', b'/', ..] => b"\n",
+            [b'/', b'*', ..] => b"*/",
+            _ => return start,
+        };
+        let Some(at) = start[2..].windows(end.len()).position(|found| found == end) else { return &[] };
+        start = &start[2 + at + end.len()..];
+    }
+}
+
+/// The lines of a text that are not blank and no comments, as Python, TOML and others write them.
+fn lines(start: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_comment = |line: &[u8]| line.starts_with(b"#") && !line.starts_with(b"#[");
+    start.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).filter(move |line| !line.is_empty() && !is_comment(line))
+}
+
+/// Whether a definition of Relay stands at the beginning of a line: what else is in the text is meant for Relay then.
+fn defines(start: &[u8]) -> bool {
+    lines(start).any(|line| [&b"def @"[..], b"#[version", b"#[metadata"].iter().any(|word| line.starts_with(word)))
+}
+
+/// Whether the first statement is one that imports, or a class, and nothing is Relay.
+fn is_python(start: &[u8]) -> bool {
+    let mut lines = lines(start).skip_while(|line| line.starts_with(b"@"));
+    let Some(first) = lines.next() else { return false };
+    let ends_in_colon = first.ends_with(b":") && first.contains(&b'(');
+    let is_statement = first.starts_with(b"import ")
+        || first.starts_with(b"from ") && first.windows(8).any(|word| word == b" import ")
+        || first.starts_with(b"class ") && ends_in_colon
+        || first.starts_with(b"\"\"\"");
+    is_statement && !defines(start)
+}
+
+/// Whether the first line is `[section]` or `[[section]]`, or `key = "text"`.
+fn is_toml(start: &[u8]) -> bool {
+    let Some(first) = lines(start).next() else { return false };
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let inside = first.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]"));
+    let inside = inside.map(|inside| inside.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]")).unwrap_or(inside));
+    inside.is_some_and(|name| name.first().is_some_and(u8::is_ascii_alphabetic) && name.iter().all(is_name))
+}
+
+/// Whether the text begins with a title above a blank line, and nothing is Relay.
+fn is_markdown(start: &[u8]) -> bool {
+    let mut lines = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    lines.next().is_some_and(|title| title.starts_with(b"# ")) && lines.next() == Some(b"") && !defines(start)
+}
+
 /// Whether bytes are no text in any encoding: one of sixteen is a control character that no text has.
 pub fn is_binary(bytes: &[u8]) -> bool {
     let beginning = bytes.get(..BEGINNING).unwrap_or(bytes);
@@ -197,11 +289,51 @@ mod tests {
 
     #[test]
     fn texts_are_not_foreign() {
-        for text in ["", "let %x = 1; %x", "BM", "PK", "é", "<", "\x08", "type T[A] { N, }", "// <html>", "version"] {
+        for text in [
+            "",
+            "let %x = 1; %x",
+            "BM",
+            "PK",
+            "é",
+            "<",
+            "\x08",
+            "type T[A] { N, }",
+            "// <html>",
+            "version",
+            "# a\n%x",
+            "# a\n\ndef @main() { 1 }",
+            "[1]",
+            "[version = \"0.0.5\"]",
+            "import tvm\ndef @main() { 1 }",
+            "import",
+            "class",
+            "%x[0]",
+            "/* #if",
+        ] {
             assert!(Foreign::of(text.as_bytes()).is_none() && !is_binary(text.as_bytes()), "{text:?}");
         }
         for text in ["#[version = \"0.0.5\"]\n", "\n def @main() { 1 }", "free_var %x: int32;\n%x"] {
             assert_eq!(Foreign::of(text.as_bytes()).map(|kind| kind.what), Some(PROGRAM), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn texts_of_other_languages_are_told_by_their_first_line() {
+        for (text, what) in [
+            ("/* A\n * B */\n// C\n#ifndef X_H", "a source file of C"),
+            ("#!/bin/sh\necho", "a script"),
+            ("# A comment.\nimport numpy as np\nprint(1)", "a program of Python"),
+            ("from tvm.script import ir as I\n@I.ir_module\nclass M: pass", "a program of Python"),
+            ("@I.ir_module\nclass M(X):\n  pass", "a program of Python"),
+            ("; ModuleID = 'x'", "LLVM IR"),
+            ("module {\n", "a module of MLIR"),
+            ("digraph G {", "a graph of Graphviz"),
+            ("# settings\n[format]\nwidth = 80", "a file of settings in TOML"),
+            ("[[bin]]", "a file of settings in TOML"),
+            ("---\na: 1", "YAML"),
+            ("# A title\n\nWords.", "a text in Markdown"),
+        ] {
+            assert_eq!(Foreign::of(text.as_bytes()).map(|kind| kind.what), Some(what), "{text:?}");
         }
     }
 

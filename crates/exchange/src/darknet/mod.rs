@@ -65,6 +65,11 @@ pub fn import(bytes: &[u8], request: &Import) -> (Text, Result<Imported, Vec<Dia
     (Text::new(text, starts), result)
 }
 
+/// Whether a section of this name is the network's own or a layer's.
+pub(crate) fn is_section(name: &str) -> bool {
+    matches!(name, "net" | "network") || layers::find(name).is_some()
+}
+
 /// `convolutional0`; the network itself has no number.
 fn name_of(index: Option<usize>, section: &Section) -> String {
     let kind = layers::find(&section.kind).map_or(section.kind.as_str(), |(kind, _)| kind);
