@@ -192,7 +192,7 @@ impl<'a> Command<'a> {
 }
 
 fn unwritable(error: &std::io::Error) -> Diagnostic {
-    Diagnostic::new(codes::E0702, format!("a candidate cannot be written to a temporary folder: {error}"))
+    Diagnostic::new(codes::E0702, format!("a candidate cannot be written to a temporary folder: {}", sys::reason(error)))
 }
 
 impl Property for Command<'_> {
@@ -201,8 +201,12 @@ impl Property for Command<'_> {
         write(&program, candidate)?;
         let words = self.words(&program, &values);
         let ended = sys::run(&words, Some(self.args.timeout)).map_err(|error| {
-            Diagnostic::new(codes::E0736, format!("`{}` cannot be run: {error}", words[0]))
-                .help("the command and its arguments stand behind `--`: `relayc reduce net.relay -- ./is_wrong.sh {}`")
+            let wrong =
+                Diagnostic::new(codes::E0736, format!("`{}` cannot be run: {}", self.args.command[0], sys::reason(&error)));
+            match &self.args.command[..] {
+                [whole] if whole.contains(' ') => wrong.help(format!("write its words without quotes around them: `-- {whole}`")),
+                _ => wrong.help("the command and its arguments stand behind `--`: `relayc reduce net.relay -- ./is_wrong.sh {}`"),
+            }
         })?;
         let Args { exit, stderr, .. } = self.args;
         let wanted = exit.or(if stderr.is_none() { Some(0) } else { None });

@@ -147,7 +147,7 @@ fn execute(console: &Console, command: &[String]) {
     });
     let (code, how) = match &ended {
         Ok(status) => (status.code(), status.code().map_or("killed by a signal".to_owned(), |code| format!("exit {code}"))),
-        Err(error) => (None, format!("cannot be run: {error}")),
+        Err(error) => (None, format!("cannot be run: {}", sys::reason(error))),
     };
     if console.format == Format::Json {
         let line = json!({ "schema": "relayc.watch/1", "reason": "command", "command": command, "exit": code });

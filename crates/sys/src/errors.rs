@@ -7,7 +7,7 @@ use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 /// The operating system's reason, without its number.
-pub(super) fn reason(error: &Error) -> String {
+pub fn reason(error: &Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "no such file or folder".into(),
         ErrorKind::PermissionDenied => "permission denied".into(),

@@ -27,7 +27,7 @@ pub use bytes::{Number, bytes_of, bytes_of_mut};
 pub use child::{Ended, interrupted, note_interrupts, run};
 pub use confined::read_inside;
 use cursor::Cursor;
-pub use errors::unreadable;
+pub use errors::{reason, unreadable};
 #[cfg(feature = "linux")]
 pub use memory::LargePages;
 pub use memory::{cores, default_memory_limit, give_back_code, give_back_free_memory, give_back_pages, own_process, peak_memory};
