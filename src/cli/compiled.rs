@@ -238,8 +238,8 @@ impl Given {
         let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
         let accuracy = self.accuracy.policy();
         let fault = Fault::wanted();
-        if let Some(fault) = fault.as_ref().ok().copied().flatten().filter(|_| !console.quiet) {
-            console.words(&format!("warning: {}\n", fault.summary()));
+        if let Some(fault) = fault.as_ref().ok().copied().flatten() {
+            console.changed(fault.summary());
         }
         let settings = fault.and_then(|fault| {
             let settings = Settings::of(self.target.machine(), self.level, threads)?;

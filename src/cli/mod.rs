@@ -48,7 +48,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use relayc_base::Sources;
 use relayc_base::contain::is_contained;
 use relayc_base::diag::render::{self, Format};
-use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::diag::{Diagnostic, Severity, codes};
 use relayc_base::limits::{self, Limit};
 use relayc_base::text::{escape_control, join_words, nearest};
 use relayc_driver::bind::{self, Requests};
@@ -401,6 +401,12 @@ impl Console {
         if !self.quiet && !self.is_json() {
             self.words(&format!("note: {text}\n"));
         }
+    }
+
+    /// Warns of what the machine or the environment changes.
+    pub(crate) fn changed(&self, text: impl std::fmt::Display) {
+        let warning = Diagnostic::new(codes::W0023, text.to_string());
+        self.diagnostics(&[Diagnostic { severity: Severity::Warning, ..warning }], &Sources::new());
     }
 
     /// Reads a list of passes with arguments. Errors: the exit code, after reporting what is not understood.

@@ -176,8 +176,8 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
         Engine::Jit | Engine::Both => args.program.settings(console),
     }?;
     #[cfg(feature = "jit")]
-    if settings.is_none() && args.engine != Engine::Interp && !console.quiet {
-        console.words(&format!("warning: {}: the program is interpreted\n", compile::no_machine()));
+    if settings.is_none() && args.engine != Engine::Interp {
+        console.changed(format_args!("{}: the program is interpreted", compile::no_machine()));
     }
     #[cfg(feature = "jit")]
     let place = match &settings {

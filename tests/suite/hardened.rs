@@ -239,7 +239,7 @@ fn nothing_may_become_executable() {
         assert!(output.status.success() && output.stdout == interpreted.stdout, "{way}: {}", said(&output));
         assert_eq!(
             String::from_utf8_lossy(&output.stderr),
-            "warning: the system refuses executable memory: the program is interpreted\n"
+            "warning[W0023]: the system refuses executable memory: the program is interpreted\n\n"
         );
         // What has to run code says why it cannot.
         assert!(

@@ -211,4 +211,5 @@ codes! {
     W0020 "a comment that allows nothing";
     W0021 "a list that goes on without a comma";
     W0022 "a dtype that no tensor can hold";
+    W0023 "a machine or an environment that changes results";
 }
