@@ -212,4 +212,5 @@ codes! {
     W0021 "a list that goes on without a comma";
     W0022 "a dtype that no tensor can hold";
     W0023 "a machine or an environment that changes results";
+    W0024 "an operator set that is newer than relayc";
 }

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use relayc_base::Span;
-use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::diag::{Diagnostic, Severity, codes};
 use relayc_base::text::{count, escape_control, join_words, nearest, shortened, thousands};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::text::type_text;
@@ -120,6 +120,16 @@ pub(crate) fn with_helps(mut diagnostic: Diagnostic, found: &Unsupported, shapes
         diagnostic = diagnostic.help(help);
     }
     diagnostic
+}
+
+/// W0024: a model of an operator set that is newer than those that are known.
+pub(crate) fn newer(model: &str, version: i64, newest: i64) -> Diagnostic {
+    let words = format!("`{}` is of operator set {version}, the newest that relayc knows is {newest}", shown(model));
+    let warning = Diagnostic::new(codes::W0024, words).note("operators are read as what they meant before");
+    Diagnostic {
+        severity: Severity::Warning,
+        ..warning.help("compare results with another runtime, or convert the model to an earlier operator set")
+    }
 }
 
 /// Adds to the report that its nodes need not be imported.

@@ -35,14 +35,17 @@ use std::rc::Rc;
 const MIN_STEPS: usize = 1 << 17;
 const STEPS_EACH: usize = 16;
 
+/// The newest operator set whose operators are known, here or as unsupported ones.
+const NEWEST: i64 = 27;
+
 /// What has become of a model.
 pub(crate) struct Walked<'a> {
     pub(crate) walk: Walk<'a>,
     /// Values of the outputs, with the bindings of the main graph.
     pub(crate) outputs: Vec<Val>,
     pub(crate) lets: Vec<(VarId, Val)>,
-    /// A report of nodes whose results became inputs.
-    pub(crate) left_open: Option<Diagnostic>,
+    /// Doubts about the operator set, and a report of nodes whose results became inputs.
+    pub(crate) warnings: Vec<Diagnostic>,
 }
 
 /// Why a model was not converted.
@@ -91,7 +94,7 @@ pub(crate) fn walk<'a>(
     let result = walk.main(model, shapes);
     let listing = std::mem::replace(&mut walk.listing, Listing::new(request.file));
     match result {
-        Ok((outputs, lets, left_open)) => (listing, Ok(Walked { walk, outputs, lets, left_open })),
+        Ok((outputs, lets, warnings)) => (listing, Ok(Walked { walk, outputs, lets, warnings })),
         Err(errors) => {
             let again = walk.b.conflict.and_then(|(a, b)| walk.sizes.unite(a, b).then_some(walk.sizes));
             (listing, Err(Failed { errors, again }))
@@ -102,12 +105,14 @@ pub(crate) fn walk<'a>(
 /// The outputs of the main graph, and the bindings around them.
 type Ended = (Vec<Val>, Vec<(VarId, Val)>);
 
-type Main = (Vec<Val>, Vec<(VarId, Val)>, Option<Diagnostic>);
+type Main = (Vec<Val>, Vec<(VarId, Val)>, Vec<Diagnostic>);
 
 impl<'a> Walk<'a> {
     fn main(&mut self, model: &'a ModelProto, shapes: &[WantedShape]) -> Result<Main, Vec<Diagnostic>> {
         let one = |error| vec![error];
         let opsets = check::opsets(self.request.name, &model.opset_import).map_err(one)?;
+        let newer =
+            opsets.get("").filter(|&&version| version > NEWEST).map(|&version| errors::newer(self.request.name, version, NEWEST));
         let Some(graph) = &model.graph else { return Err(one(errors::structure(self.request.name, "a model without a graph"))) };
         let mut frame = self.frame(graph, None, Rc::new(opsets), Rc::default(), Continuation::Main).map_err(one)?;
         frame.may_open = true;
@@ -115,7 +120,7 @@ impl<'a> Walk<'a> {
         self.frames.push(frame);
         let (outputs, lets) = self.run().map_err(one)?;
         let left_open = self.verdict(&outputs)?;
-        Ok((outputs, lets, left_open))
+        Ok((outputs, lets, newer.into_iter().chain(left_open).collect()))
     }
 
     /// The diagnostics of the walk: errors, or a report about a completed program.

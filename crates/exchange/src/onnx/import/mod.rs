@@ -207,7 +207,7 @@ fn decode(bytes: Vec<u8>, request: &Import) -> Result<ModelProto, Diagnostic> {
 ///
 /// Errors: E0703 if a result depends on an omitted operand.
 fn finish(walked: Walked, outputs: Vec<String>, request: &Import, text: &Text) -> Result<Imported, Vec<Diagnostic>> {
-    let Walked { mut walk, outputs: values, lets, left_open } = walked;
+    let Walked { mut walk, outputs: values, lets, warnings } = walked;
     walk.b.span = Span::NONE;
     let result = walk.b.together(&values);
     let body = walk.b.bind_all(lets, result);
@@ -252,7 +252,7 @@ fn finish(walked: Walked, outputs: Vec<String>, request: &Import, text: &Text) -
     let united = walk.sizes.united();
     let mut module = walk.b.finish(params, body);
     name_outputs(&mut module, &outputs);
-    Ok(Imported { module, weights, inputs, outputs, united, warnings: left_open.into_iter().collect() })
+    Ok(Imported { module, weights, inputs, outputs, united, warnings })
 }
 
 /// Says the names of the results in an attribute of the only function, unless they are those that results have without it.
