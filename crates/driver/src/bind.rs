@@ -12,6 +12,7 @@ pub(super) mod errors;
 pub mod leaves;
 pub(super) mod source;
 
+pub use errors::rearranged;
 pub(super) use errors::short;
 
 use super::sizes::solve;
@@ -451,7 +452,13 @@ impl<'t> Binder<'t> {
     fn input(&mut self, text: &str) {
         self.n_inputs += 1;
         let Some((name, spec)) = text.split_once('=') else {
-            return self.errors.push(errors::bad_input(text, "it is not NAME=SPEC"));
+            // Which input it is for is not known.
+            self.reported.fill(true);
+            let error = errors::bad_input(text, "it is not NAME=SPEC");
+            return self.errors.push(match self.leaves.first() {
+                Some(leaf) => error.help(errors::named(text, Source::parse(text).is_ok(), leaf)),
+                None => error,
+            });
         };
         let name = name.trim().trim_start_matches('%');
         let source = Source::parse(spec);
@@ -512,7 +519,9 @@ impl<'t> Binder<'t> {
                     continue;
                 }
                 (Some(_), Ok(_)) => {
-                    return self.misfit(&name, errors::bad_input(text, &format!("`{name}` is no tuple")));
+                    let error = errors::bad_input(text, &format!("`{name}` is no tuple"));
+                    return self
+                        .misfit(&name, error.help("the elements of a tensor are in brackets: `[1, 2]`, `[[1, 2], [3, 4]]`"));
                 }
                 (_, Err(written)) => written,
             };

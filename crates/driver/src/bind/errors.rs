@@ -11,6 +11,7 @@ use relayc_ir::tensor::text::{short_name, type_text};
 use relayc_ir::types::{DType, Dim, Types};
 use relayc_weights::images::PRESETS;
 use relayc_weights::{Format, Kind};
+use std::path::Path;
 
 /// Up to this many missing parameters get a message each, and so do weights of a file that do not fit; more share one.
 pub(crate) const FEW: usize = 3;
@@ -174,6 +175,18 @@ pub(crate) fn forms(leaf: &Leaf) -> String {
     format!("write `zeros`, `ones`, `rand:seed=N`, `{ty}=0.5`, `{ty}=[...]`, `@x.npy`, `@x.npz:KEY` or `@x.png:PRESET`")
 }
 
+/// What to write for a value without a name; `is_value` is whether it is none of a file.
+pub(crate) fn named(value: &str, is_value: bool, leaf: &Leaf) -> String {
+    let file = value.strip_prefix('@').unwrap_or(value);
+    let is_file = value.starts_with('@') || Path::new(file).extension().is_some();
+    let spec = match is_value {
+        _ if is_file => format!("@{file}"),
+        true => value.to_owned(),
+        false => "zeros".to_owned(),
+    };
+    format!("name the input: `-i {}={}`", leaf.shown(), short(&spec))
+}
+
 /// E0506 for a dtype that no tensor can hold, else E0803.
 pub(crate) fn too_large(leaf: &Leaf) -> Diagnostic {
     let (name, dtype) = (leaf.shown(), &leaf.dtype);
@@ -301,15 +314,36 @@ pub(crate) fn wrong_type(leaf: &Leaf, dtype: DType, shape: &[usize], from: &str)
     } else if let Some(axis) = (0..shape.len()).find(|&axis| !shape[axis].compatible(leaf.dims[axis])) {
         error = error.note(format!("axis {axis} is {}, not {}", shape[axis], leaf.dims[axis]));
     }
-    let fits =
-        |axes: [usize; 4]| shape.len() == 4 && axes.iter().zip(&leaf.dims).all(|(&axis, dim)| shape[axis].compatible(*dim));
-    if shape.len() == 4 && shape != leaf.dims {
-        for (axes, from, to) in [([0, 3, 1, 2], "NHWC", "NCHW"), ([0, 2, 3, 1], "NCHW", "NHWC")] {
-            if fits(axes) && !fits([0, 1, 2, 3]) {
-                error = error
-                    .help(format!("in NumPy, `x.transpose{axes:?}` makes {to} of {from}").replace('[', "(").replace(']', ")"));
-            }
-        }
+    let fits = |axis: Option<usize>, dim: usize| axis.map_or(Dim::known(1), |axis| shape[axis]).compatible(leaf.dims[dim]);
+    match rearranged(shape.len(), leaf.dims.len(), fits) {
+        Some((view, words)) => error.help(format!("in NumPy, `x{view}` {words}")),
+        None => error,
     }
-    error
+}
+
+/// What makes an array of NumPy fit whose shape does not: its axes in another order, with axes of one element before them or without
+/// one. What is written behind the array, and what it does, in words. `fits` says whether an axis, or a new one of one element, may
+/// be a dimension of the wanted shape.
+pub fn rearranged(rank: usize, wanted: usize, fits: impl Fn(Option<usize>, usize) -> bool) -> Option<(String, &'static str)> {
+    const ORDERS: [(&[usize], &str); 5] = [
+        (&[1, 0], "swaps the axes"),
+        (&[2, 0, 1], "makes CHW of HWC"),
+        (&[1, 2, 0], "makes HWC of CHW"),
+        (&[0, 3, 1, 2], "makes NCHW of NHWC"),
+        (&[0, 2, 3, 1], "makes NHWC of NCHW"),
+    ];
+    if rank == wanted + 1 {
+        let leads = (0..wanted).all(|dim| fits(Some(dim + 1), dim));
+        return leads.then(|| ("[0]".to_owned(), "drops the first axis"));
+    }
+    let n_new = wanted.checked_sub(rank).filter(|_| rank > 0)?;
+    let suits = |order: &[usize]| (0..wanted).all(|dim| fits(dim.checked_sub(n_new).map(|at| order[at]), dim));
+    let new = if n_new == 0 { String::new() } else { format!("[{}]", vec!["None"; n_new].join(", ")) };
+    let as_is: Vec<usize> = (0..rank).collect();
+    if suits(&as_is) {
+        return (n_new > 0).then(|| (new, if n_new == 1 { "adds a first axis" } else { "adds the first axes" }));
+    }
+    let &(order, words) = ORDERS.iter().find(|(order, _)| order.len() == rank && suits(order))?;
+    let order = order.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    Some((format!(".transpose({order}){new}"), words))
 }
