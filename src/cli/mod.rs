@@ -52,7 +52,7 @@ use relayc_base::diag::{Diagnostic, Severity, codes};
 use relayc_base::limits::{self, Limit};
 use relayc_base::text::{escape_control, join_words, nearest};
 use relayc_driver::bind::{self, Requests};
-use relayc_driver::optimise::Step;
+use relayc_driver::optimise::{Step, Target};
 use relayc_driver::tensors::Format as TensorFormat;
 use relayc_driver::{self as driver, Dialect, Phase, Program, ReadOptions};
 use relayc_sys as sys;
@@ -516,6 +516,10 @@ fn with_tips(mut error: clap::Error) -> clap::Error {
     if error.kind() == ErrorKind::UnknownArgument {
         error.remove(ContextKind::Suggested);
     }
+    if let Some(tip) = tip_of_value(&error).or_else(|| tip_of_file(&error)) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        return error;
+    }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
     let tip = match ELSEWHERE.iter().find(|(theirs, _)| theirs == word) {
         Some((_, ours)) => format!("`relayc {ours}` does that"),
@@ -525,6 +529,33 @@ fn with_tips(mut error: clap::Error) -> clap::Error {
     error.remove(ContextKind::SuggestedSubcommand);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     error
+}
+
+/// What a value of another tool is here.
+fn tip_of_value(error: &clap::Error) -> Option<String> {
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let (flag, value) = (context(ContextKind::InvalidArg)?, context(ContextKind::InvalidValue)?);
+    flag.starts_with("--target").then(|| Target::elsewhere(value)).flatten().map(str::to_owned)
+}
+
+/// The option that takes a file which stands behind those that a command has.
+fn tip_of_file(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(file)) = error.get(ContextKind::InvalidArg) else { return None };
+    if error.kind() != ErrorKind::UnknownArgument || file.starts_with('-') {
+        return None;
+    }
+    let usage = error.get(ContextKind::Usage)?.to_string();
+    let runs = ["run", "bench", "profile", "tune"].iter().any(|command| usage.contains(&format!(" {command} ")));
+    let ending = Path::new(file).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    match ending {
+        "npy" | "png" | "jpg" | "jpeg" if runs => Some(format!("an input is given by its name: `-i NAME=@{file}`")),
+        "npz" | "params" | "safetensors" if runs => Some(format!("weights are given with `--params {file}`")),
+        _ if usage.contains("--output") => Some(format!("a file is written with `-o {file}`")),
+        _ => None,
+    }
 }
 
 /// Whether the command line asks for JSON, also where it is not understood.

@@ -28,6 +28,7 @@ use relayc_driver::run::{self, Entry, Limits, Outcome};
 use relayc_driver::steps::{self, StepSelection, Steps};
 use relayc_driver::{Phase, Program, ReadOptions, top};
 use relayc_sys as sys;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -56,7 +57,7 @@ pub(crate) struct Args {
     atol: f64,
     /// Show the K best classes of the first output.
     #[arg(long, value_name = "K")]
-    top: Option<usize>,
+    top: Option<NonZeroUsize>,
     /// The file with the names of the classes, one a line.
     #[arg(long, value_name = "FILE", requires = "classes")]
     labels: Option<PathBuf>,
@@ -598,7 +599,7 @@ fn show(args: &Args, named: &Named, shown: &Shown) -> Result<(), Diagnostic> {
         let Some((name, output)) = named.first() else {
             return Err(Diagnostic::new(codes::E0705, "there is no output to rank"));
         };
-        return sys::stdout(&top::table(&top::top(name, output, k, labels)?));
+        return sys::stdout(&top::table(&top::top(name, output, k.get(), labels)?));
     }
     let elsewhere = !args.output.is_empty() || args.outputs.is_some() || !args.expect.is_empty();
     if elsewhere {

@@ -34,6 +34,22 @@ pub enum Target {
 }
 
 impl Target {
+    /// What the name of a target in other tools means here; `None` for a name that is not known.
+    pub fn elsewhere(name: &str) -> Option<&'static str> {
+        let name = name.to_ascii_lowercase();
+        Some(match name.split([' ', ',']).next().unwrap_or_default() {
+            "avx2" | "haswell" | "core-avx2" | "x86-64-v2" | "sse2" | "sse4" => {
+                "`x86-64-v3` is AVX2, the least that is compiled for"
+            }
+            "avx512" | "avx512f" | "avx-512" | "skylake-avx512" | "cascadelake" | "icelake" => "`x86-64-v4` is AVX-512",
+            "cpu" | "host" | "llvm" | "x86" | "x86-64" | "x86_64" | "amd64" => "`native` is the machine that it runs on",
+            "cuda" | "gpu" | "rocm" | "opencl" | "vulkan" | "metal" | "arm" | "aarch64" | "neon" => {
+                "relayc compiles for x86-64 processors alone"
+            }
+            _ => return None,
+        })
+    }
+
     /// The number of floats in a vector.
     pub(crate) fn lanes(self) -> usize {
         match self {
