@@ -18,3 +18,7 @@ class RelayError(DiagnosticError):
     """
 
     code: str = ""
+
+
+# Tracebacks show the name by which it is imported.
+RelayError.__module__ = "relayc"

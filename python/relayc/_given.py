@@ -9,11 +9,12 @@ Path = Union[str, "os.PathLike[str]"]
 Params = Union[Path, Sequence[Path], Mapping[str, Any], None]
 
 
-def path(value: Any, of_bytes: str = "") -> str:
-    """The path of a file; `of_bytes` says what takes the bytes of one."""
-    given = value if isinstance(value, (bytearray, memoryview)) else os.fspath(value)
+def path(value: Any, instead: str = "") -> str:
+    """The path of a file; `instead` says what takes something else than a path."""
+    # The bytes of a path are no text either, and those of a file are meant.
+    given = os.fspath(value) if isinstance(value, (str, os.PathLike)) else value
     if not isinstance(given, str):
-        raise TypeError(f"expected the path of a file, found {type(value).__name__}{of_bytes}")
+        raise TypeError(f"expected the path of a file, found {_kind(value)}{instead}")
     return given
 
 
@@ -27,7 +28,8 @@ def texts(value: Any, option: str, example: str) -> list[str]:
     if isinstance(value, str):
         return [value]
     try:
-        found = list(value)
+        # Of a mapping only the names would be left.
+        found = [None] if isinstance(value, Mapping) else list(value)
     except TypeError:
         found = [None]
     if not all(isinstance(text, str) for text in found):
@@ -49,6 +51,17 @@ def params(value: Params) -> tuple[list[str], dict[str, Any]]:
     except TypeError:
         pass
     raise TypeError(f'params is {_short(value)}: expected a file, several files, or arrays by name, {{"weight": array}}')
+
+
+def arrays(value: Any) -> dict[str, Any]:
+    """Arrays by name."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f'expected arrays by name, {{"weight": array}}, found {_kind(value)}')
+    return dict(value)
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
 
 
 def _short(value: Any) -> str:

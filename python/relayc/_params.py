@@ -23,27 +23,29 @@ def load_params(path: Path) -> dict[str, np.ndarray]:
 
 def save_params(path: Path, params: Mapping[str, Any]) -> None:
     """Writes arrays by name, in the format of the file's name. Errors: ValueError for another name, RelayError."""
-    _relayc.write_weights(_given.path(path), dict(params))
+    _relayc.write_weights(_given.path(path), _given.arrays(params))
 
 
 def import_onnx(
-    path: Path | bytes | bytearray | memoryview,
+    path: Path | bytes | bytearray | memoryview | Any,
     *,
     shapes: Mapping[str, Sequence[Any]] | None = None,
     inputs: str | Sequence[str] = (),
     keep_going: bool = False,
     external_data: bool = False,
 ) -> Module:
-    """The program of an ONNX model, a file or its bytes, with its weights.
+    """The program of an ONNX model with its weights: a file, its bytes, or an `onnx.ModelProto`.
 
     shapes: of inputs, by name: numbers, names of sizes, `"?"`. inputs: values that become part of the program,
     `"axes=2xi64=[0, 1]"`. keep_going: results of nodes that cannot be imported become inputs. external_data: parts of
-    the model in other files of its folder are read. Errors: RelayError; TypeError for bytes with external_data.
+    the model in other files of its folder are read. Errors: RelayError; TypeError for external_data without a folder.
     """
     data = None
+    if hasattr(path, "SerializeToString"):
+        path = path.SerializeToString()
     if isinstance(path, (bytes, bytearray, memoryview)):
         if external_data:
-            raise TypeError("external_data: bytes have no folder with other files; give the path of the model")
+            raise TypeError("external_data: a model in memory has no folder with other files; give its path")
         data = bytes(path)
         path = "model.onnx"
     return _imported(
@@ -69,7 +71,7 @@ def import_mxnet(
 
 def _imported(path: Path, **options: Any) -> Module:
     """The module of a model; what is doubtful about it is a warning of Python."""
-    file = _given.path(path)
+    file = _given.path(path, ": `file.read()` has the bytes of one that is open" if hasattr(path, "read") else "")
     module, doubts = _relayc.import_file(file, **options)
     if doubts:
         warnings.warn(doubts.rstrip(), stacklevel=3)
@@ -79,9 +81,15 @@ def _imported(path: Path, **options: Any) -> Module:
 def _shapes(shapes: Mapping[str, Sequence[Any]] | None) -> list[str]:
     shapes = {} if shapes is None else shapes
     if not isinstance(shapes, Mapping) or not all(map(_is_shape, shapes.values())):
-        raise TypeError(f'shapes is {shapes!r}: expected a shape for each name, {{"data": (1, 3, 224, 224)}}')
+        example = '{"data": (1, 3, 224, 224)} or {"data": ("batch", 3, "?", "?")}'
+        raise TypeError(f"shapes is {shapes!r}: expected a shape for each name, {example}")
     return [f"{name}={','.join(map(str, dims))}" for name, dims in shapes.items()]
 
 
 def _is_shape(dims: Any) -> bool:
-    return hasattr(dims, "__iter__") and not isinstance(dims, str)
+    return hasattr(dims, "__iter__") and not isinstance(dims, str) and all(map(_is_size, dims))
+
+
+def _is_size(dim: Any) -> bool:
+    # What is open is None or -1 elsewhere.
+    return isinstance(dim, str) or hasattr(dim, "__index__") and dim >= 0

@@ -302,7 +302,7 @@ def test_models_of_onnx_from_their_bytes(kind):
     np.testing.assert_array_equal(module.run(np.ones((2, 3, 4, 4), "float32")), np.full((2, 5), 6))
     with pytest.raises(relayc.RelayError, match="`model.onnx`"):
         relayc.import_onnx(data[:20])
-    with pytest.raises(TypeError, match="external_data: bytes have no folder"):
+    with pytest.raises(TypeError, match="external_data: a model in memory has no folder"):
         relayc.import_onnx(data, external_data=True)
 
 
