@@ -14,6 +14,8 @@ import numpy as np
 # The element type that NumPy does not have, and how arrays hold it.
 BFLOAT16 = "bfloat16"
 
+_BFLOAT16_FROM = f"NumPy has no {BFLOAT16}: give an array of ml_dtypes.{BFLOAT16}, or of its bits as uint16"
+
 
 def dtype_name(array: np.ndarray) -> str:
     """Relay's name of the element type of an array."""
@@ -33,14 +35,15 @@ def as_array(value: Any, name: str, dtype: str) -> np.ndarray:
         array = np.asarray(value)
     elif isinstance(value, (bool, int, float, list, tuple)):
         return _of_numbers(value, name, dtype)
+    elif isinstance(value, dict):
+        raise TypeError(f"`{name}`: expected an array, found {_kind(value)}; arguments by name are given with `**`")
     else:
         array = _shared(value, f"`{name}`")
     if array.dtype == object:
-        raise TypeError(f"`{name}`: expected an array of {dtype or 'numbers'}, found {_kind(value)}")
+        found = "an array of objects" if isinstance(value, np.ndarray) else _kind(value)
+        raise TypeError(f"`{name}`: expected an array of {dtype or 'numbers'}, found {found}")
     if dtype and not _has(array, dtype):
-        raise TypeError(
-            f"`{name}`: expected an array of {dtype}, found {dtype_name(array)}; convert it: array.astype(\"{dtype}\")"
-        )
+        raise TypeError(f"`{name}`: expected an array of {dtype}, found {dtype_name(array)}; {_conversion(array, dtype)}")
     shape = array.shape
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     # Of a scalar, `ascontiguousarray` would make a vector.
@@ -77,8 +80,19 @@ def _shared(value: Any, what: str) -> np.ndarray:
         except (TypeError, RuntimeError, BufferError) as error:
             raise TypeError(f"{what}: {error}{_of_bfloat16(value)}") from error
     if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
-        return np.asarray(value)
+        try:
+            return np.asarray(value)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise TypeError(f"{what}: {error}") from error
     raise TypeError(f"{what}: expected an array, found {_kind(value)}")
+
+
+def _conversion(array: np.ndarray, dtype: str) -> str:
+    """How an array of another element type becomes one of `dtype`."""
+    if dtype == BFLOAT16:
+        return _BFLOAT16_FROM
+    # Half of a complex number would be lost.
+    return f'convert it: array{".real" if array.dtype.kind == "c" else ""}.astype("{dtype}")'
 
 
 def _of_bfloat16(value: Any) -> str:
@@ -92,7 +106,7 @@ def _of_numbers(value: Any, name: str, dtype: str) -> np.ndarray:
     try:
         found = np.asarray(value)
     except ValueError as error:
-        raise TypeError(f"`{name}`: {error}") from error
+        raise TypeError(f"`{name}`: expected numbers, found lists that do not make an array: {error}") from error
     if found.dtype.kind not in "biuf" and found.size:
         raise TypeError(f"`{name}`: expected numbers, found {_kind(value)}")
     if not dtype:
@@ -100,16 +114,16 @@ def _of_numbers(value: Any, name: str, dtype: str) -> np.ndarray:
         literals = {"i": "int32", "f": "float32"}
         return found.astype(literals.get(found.dtype.kind, found.dtype))
     if dtype == BFLOAT16:
-        raise TypeError(f"`{name}`: NumPy has no {BFLOAT16}: give an array of 16-bit numbers, or of ml_dtypes.bfloat16")
+        raise TypeError(f"`{name}`: expected an array of {dtype}, found {_kind(value)}; {_BFLOAT16_FROM}")
     wanted = np.dtype(dtype)
-    exact = wanted.kind in "biu" and found.dtype.kind in "biuf"
-    if exact:
-        with np.errstate(invalid="ignore", over="ignore"):
-            converted = found.astype(wanted)
+    with np.errstate(invalid="ignore", over="ignore"):
+        converted = found.astype(wanted)
+        if wanted.kind == "f":
+            # Numbers are rounded, but a finite one is not infinity.
+            same = np.array_equal(np.isinf(converted), np.isinf(found))
+        else:
             # There and back, a number that wraps around is itself again, with another sign between.
             same = np.array_equal(converted.astype(found.dtype), found) and np.array_equal(converted < 0, found < 0)
-    else:
-        converted, same = found.astype(wanted), True
     if not same:
         raise TypeError(f"`{name}`: the numbers are not all {dtype}")
     return converted

@@ -11,6 +11,7 @@ use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMet
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use relayc_driver::bind::rearranged;
 use relayc_engine::compile::bytes as elements;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
@@ -78,7 +79,11 @@ impl Port {
 
     fn wrong_shape(&self, shape: &[usize]) -> PyErr {
         let found: Vec<String> = shape.iter().map(usize::to_string).collect();
-        PyValueError::new_err(format!("`{}`: expected the shape {}, found {}", self.name, self.shape_text(), shape_text(&found)))
+        let fits =
+            |axis: Option<usize>, dim: usize| self.dims[dim].is_none_or(|wanted| wanted == axis.map_or(1, |axis| shape[axis]));
+        let help = rearranged(shape.len(), self.dims.len(), fits).map(|(view, words)| format!("; array{view} {words}"));
+        let (name, expected, found) = (&self.name, self.shape_text(), shape_text(&found));
+        PyValueError::new_err(format!("`{name}`: expected the shape {expected}, found {found}{}", help.unwrap_or_default()))
     }
 
     /// Whether the elements of an array are those of the port, in this machine's byte order.

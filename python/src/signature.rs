@@ -6,7 +6,7 @@ use crate::arrays::{Array, Port};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
-use relayc_base::text::nearest;
+use relayc_base::text::{count, nearest};
 use relayc_driver::bind::Bound as Values;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{Ty, Types};
@@ -143,7 +143,8 @@ pub(crate) fn arguments<'py>(
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let py = args.py();
     if args.len() > params.len() {
-        return Err(wrong(params, &format!("expected at most {} arguments, found {}", params.len(), args.len())));
+        let most = count(params.len(), "argument");
+        return Err(wrong(params, &format!("expected at most {most}, found {}", args.len())));
     }
     let mut found: Vec<Bound<'py, PyAny>> = args.iter().collect();
     let (mut n_named, mut missing) = (0, vec![]);
