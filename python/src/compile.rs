@@ -9,8 +9,9 @@ use crate::subgraphs::BySubgraphs;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use relayc_base::diag::codes;
+use relayc_base::text::join_words;
 use relayc_driver::bind::{Packed, leaves};
-use relayc_driver::optimise::{self, MAX_LEVEL};
+use relayc_driver::optimise::{self, MAX_LEVEL, Target};
 use relayc_driver::run::{self, Limits};
 use relayc_driver::show::{self, Options as Printing};
 use relayc_driver::{Phase, Program, ReadOptions, check_text_as};
@@ -21,6 +22,7 @@ use relayc_weights::{Named, params as params_file, read_tensors};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// How a program is compiled.
 #[derive(Clone, PartialEq, Debug)]
@@ -48,8 +50,16 @@ fn named<T: Copy>(what: &str, name: &str, all: &[(&str, T)]) -> PyResult<T> {
     let found = all.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
     found.ok_or_else(|| {
         let names: Vec<String> = all.iter().map(|(name, _)| format!("\"{name}\"")).collect();
-        PyValueError::new_err(format!("{what} is \"{name}\": expected {}", names.join(" or ")))
+        let meant = if what == "target" { Target::elsewhere(name) } else { None };
+        let meant = meant.map_or(String::new(), |words| format!("; {}", words.replace('`', "\"")));
+        PyValueError::new_err(format!("{what} is \"{name}\": expected {}{meant}", join_words(&names, "or")))
     })
+}
+
+/// The time of an option. Errors: ValueError.
+pub(crate) fn duration(name: &str, seconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| PyValueError::new_err(format!("{name} is {seconds}: expected a number of seconds, 0 or more")))
 }
 
 /// The number of an option, of any size in Python. Errors: ValueError outside of the range, TypeError if it is no whole number.

@@ -35,12 +35,52 @@ fn options_of_python(line: &str) -> String {
         ("--fn", name) => format!("function=\"{name}\""),
         ("--set", "") => "set".to_owned(),
         ("--set", size) => format!("set=[\"{size}\"]"),
+        ("--shape", "") => "shapes".to_owned(),
+        ("--shape", shape) => shapes_of_python(shape),
+        ("--params", file) if !file.is_empty() => format!("params=\"{file}\""),
+        ("-i", spec) => match spec.split_once("=@").map(|(_, file)| file.split_once(':').unwrap_or((file, ""))) {
+            Some((file, "PRESET")) => format!("relayc.read_image(\"{file}\", PRESET, net.inputs[0])"),
+            Some((file, "")) => format!("numpy.load(\"{file}\")"),
+            _ => part.to_owned(),
+        },
+        ("relayc", command) if command.starts_with("params ls ") && !command.contains(" --") => {
+            format!("relayc.load_params(\"{}\")", &command["params ls ".len()..])
+        }
+        ("relayc", command) if command.starts_with("import ") && command.ends_with(".onnx -o NET.relay --params NET.params") => {
+            format!("relayc.import_onnx(\"{}\")", command["import ".len()..].split(" -o ").next().unwrap_or_default())
+        }
+        ("relayc", "import --keep-going") => "import_onnx(path, keep_going=True)".to_owned(),
+        ("relayc", "import -i NAME=SPEC") => "import_onnx(path, inputs=[\"NAME=SPEC\"])".to_owned(),
+        ("relayc", shape) if shape.starts_with("import --shape ") => {
+            let shapes = shape.trim_start_matches("import").split(" --shape ").skip(1).map(shapes_of_python).collect::<Vec<_>>();
+            format!("import_onnx(path, {})", shapes.join(", "))
+        }
         ("--sizes", "") => "sizes".to_owned(),
         ("--sizes", sizes) => format!("sizes=[\"{sizes}\"]"),
         ("relayc", "build --sizes") => "Executable.save(path, sizes=…)".to_owned(),
         _ => part.to_owned(),
     });
     parts.collect::<Vec<_>>().join("`")
+}
+
+/// A message about flags of `relayc model` with the options of Python: `--image-shape` is `image_shape`.
+pub(crate) fn flags_of_python(text: &str) -> String {
+    let mut parts = text.split("--");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |said, part| {
+        let end = part.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(part.len());
+        said + &part[..end].replace('-', "_") + &part[end..]
+    })
+}
+
+/// `data=batch,3` as `shapes={"data": ("batch", 3)}`.
+fn shapes_of_python(shape: &str) -> String {
+    let Some((name, dims)) = shape.rsplit_once('=') else { return "shapes".to_owned() };
+    if dims == "…" {
+        return format!("shapes={{\"{name}\": …}}");
+    }
+    let dims = dims.split(',').map(|dim| if dim.parse::<u64>().is_ok() { dim.to_owned() } else { format!("\"{dim}\"") });
+    format!("shapes={{\"{name}\": ({})}}", dims.collect::<Vec<_>>().join(", "))
 }
 
 /// As [`raised`], for diagnostics about these texts.

@@ -1,7 +1,7 @@
 //! `Executable`: a compiled program that is called with arrays of NumPy.
 
 use crate::arrays::{Array, Port};
-use crate::compile::{How, Made, level_of, sizes_of, threads_of};
+use crate::compile::{How, Made, duration, level_of, sizes_of, threads_of};
 use crate::engines::{Call, Engine};
 use crate::error::{raised, said};
 use crate::module::Module;
@@ -18,7 +18,6 @@ use relayc_engine::library::Error;
 use relayc_sys as sys;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A compiled program: call it with arrays, by position or by name.
 ///
@@ -220,10 +219,7 @@ impl Executable {
         seconds: f64,
         warmup: f64,
     ) -> PyResult<Vec<f64>> {
-        let [seconds, warmup] = [seconds, warmup].map(|time| {
-            Duration::try_from_secs_f64(time)
-                .map_err(|error| PyValueError::new_err(format!("{time} is no number of seconds: {error}")))
-        });
+        let [seconds, warmup] = [("seconds", seconds), ("warmup", warmup)].map(|(name, time)| duration(name, time));
         let inputs = self.signature.bind(args, kwargs)?;
         let call = Call { signature: &self.signature, inputs: &inputs, outputs: None };
         let engine = self.engine(py)?;

@@ -1,7 +1,7 @@
 //! Programs as `relayc.Module` sees them: read, checked, changed by passes, drawn; the zoo, and the manual of operators.
 
 use crate::compile::level_of;
-use crate::error::{raised, said, wrong};
+use crate::error::{flags_of_python, raised, said, wrong};
 use crate::module::Module;
 use crate::signals::with_threads;
 use pyo3::exceptions::{PyKeyError, PyValueError};
@@ -199,7 +199,7 @@ fn zoo_networks() -> Vec<(&'static str, &'static str, Vec<Flag>)> {
 #[pyfunction]
 fn zoo_build(py: Python<'_>, name: &str, flags: Vec<String>, seed: Option<u32>) -> PyResult<Module> {
     let built = with_threads(py, || model::build(name, &flags, seed)).map_err(|error| match error {
-        ModelError::Usage { message, help } => PyValueError::new_err(format!("{message}: {help}")),
+        ModelError::Usage { message, help } => PyValueError::new_err(flags_of_python(&format!("{message}: {help}"))),
         ModelError::Found(diagnostics) => wrong(diagnostics, &Default::default()),
     })?;
     let text = &built.text;

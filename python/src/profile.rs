@@ -1,8 +1,7 @@
 //! The profile of a program: the time of each group of operators.
 
-use crate::compile::{Made, limits};
+use crate::compile::{Made, duration, limits};
 use crate::signals::{begin, ended, with_threads};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use relayc_base::diag::Diagnostic;
 use relayc_driver::bind::Bound as Values;
@@ -11,13 +10,11 @@ use relayc_engine::measure;
 use relayc_engine::profile::{self, Profile, SubgraphsProfile};
 use relayc_engine::subgraphs::{self, CompileTrigger, Prepared};
 use relayc_sys as sys;
-use std::time::Duration;
 
 /// The profile as a table and as JSON of `relayc.profile/1`. Compiles the program anew, as its parts have to be told apart.
 pub(crate) fn of(py: Python<'_>, made: &Made, values: &[Values], seconds: f64) -> PyResult<(String, String)> {
     let settings = made.how.settings()?;
-    let seconds = Duration::try_from_secs_f64(seconds)
-        .map_err(|error| PyValueError::new_err(format!("{seconds} is no number of seconds: {error}")))?;
+    let seconds = duration("seconds", seconds)?;
     begin();
     let found = with_threads(py, || {
         let sources = &made.program.sources;
