@@ -10,7 +10,8 @@ use crate::signals::{Idle, PerProcess, with_threads};
 use crate::signature::{Nest, Param, Signature};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
+use relayc_driver::endings;
 use relayc_engine::artifact::{self, Ready};
 use relayc_engine::build::{self, Request};
 use relayc_engine::compile::Settings;
@@ -72,6 +73,16 @@ pub(crate) struct PyPort {
 
 #[pymethods]
 impl PyPort {
+    #[new]
+    fn new(name: String, dtype: String, shape: Py<PyTuple>) -> PyPort {
+        PyPort { name, dtype, shape }
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, PyPort>) -> (Bound<'py, PyType>, (String, String, Py<PyTuple>)) {
+        let PyPort { name, dtype, shape } = slf.get();
+        (slf.get_type(), (name.clone(), dtype.clone(), shape.clone_ref(slf.py())))
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("Port(name={:?}, dtype={:?}, shape={})", self.name, self.dtype, self.shape.bind(py).repr()?))
     }
@@ -299,6 +310,7 @@ impl Executable {
         sizes: Vec<String>,
     ) -> PyResult<()> {
         let made = self.made("another artifact")?;
+        endings::one_of(&path, "a shared object", &["so"]).map_err(said)?;
         with_threads(py, || {
             let bytes = artifact_of(made, name, &targets, sizes)?;
             sys::write_atomic(&[(&path, &bytes)]).map_err(said)

@@ -6,6 +6,7 @@ exception that is no `Exception` (PyO3's PanicException).
 
 from __future__ import annotations
 
+import copy
 import functools
 import gc
 import inspect
@@ -115,7 +116,10 @@ def test_outputs_that_overlap_or_cannot_be_written(square: relayc.Executable) ->
         ("text", TypeError, "expected an array, found str"),
         (b"bytes", TypeError, "expected an array of float32"),
         ([[1, 2], [3]], TypeError, "`x`"),
-        ({"x": 1}, TypeError, "expected an array, found dict"),
+        ({"x": 1}, TypeError, "expected an array, found dict; arguments by name are given with `\\*\\*`"),
+        (np.zeros((512, 512), "complex64"), TypeError, r'array\.real\.astype\("float32"\)'),
+        (np.full((512, 512), None), TypeError, "found an array of objects"),
+        ([[1e300]], TypeError, "the numbers are not all float32"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -123,6 +127,123 @@ def test_arguments_of_another_kind(square: relayc.Executable, value: Any, error:
     for call in (lambda: square(value), lambda: square(x=value)):
         with pytest.raises(error, match=words):
             call()
+
+
+@pytest.mark.parametrize(
+    "dims, found, help",
+    [
+        ("(1, 3, 8, 9)", (1, 8, 9, 3), r"; array\.transpose\(0, 3, 1, 2\) makes NCHW of NHWC"),
+        ("(1, 8, 9, 3)", (1, 3, 8, 9), r"; array\.transpose\(0, 2, 3, 1\) makes NHWC of NCHW"),
+        ("(1, 3, 8, 9)", (8, 9, 3), r"; array\.transpose\(2, 0, 1\)\[None\] makes CHW of HWC"),
+        ("(1, 3, 8, 9)", (3, 8, 9), r"; array\[None\] adds a first axis"),
+        ("(1, 1, 8, 9)", (8, 9), r"; array\[None, None\] adds the first axes"),
+        ("(n, 3)", (3,), r"; array\[None\] adds a first axis"),
+        ("(2, 3)", (3, 2), r"; array\.transpose\(1, 0\) swaps the axes"),
+        ("(3)", (1, 3), r"; array\[0\] drops the first axis"),
+        ("()", (1,), r"; array\[0\] drops the first axis"),
+        ("(2, 3)", (4, 5), ""),
+        ("(2, 3)", (), ""),
+        ("(2)", (2, 2, 2), ""),
+    ],
+)
+def test_shapes_that_another_view_has(dims: str, found: tuple[int, ...], help: str) -> None:
+    executable = relayc.parse(f"def @main(%x: Tensor[{dims}, float32]) {{ %x }}").compile(threads=1)
+    with pytest.raises(ValueError, match=rf"expected the shape .*, found \({re.escape(str(found)[1:])}{help}$") as raised:
+        executable(np.zeros(found, "float32"))
+    if help:
+        view = str(raised.value).split("; ")[1].split(" makes")[0].split(" adds")[0].split(" drops")[0].split(" swaps")[0]
+        executable(eval(view, {"array": np.zeros(found, "float32")}))
+
+
+def test_values_that_say_themselves_why_they_are_no_arrays() -> None:
+    class Recorded:
+        def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+            raise RuntimeError("requires grad")
+
+    executable = relayc.parse(TWO).compile(threads=1)
+    with pytest.raises(TypeError, match="^`x`: requires grad$"):
+        executable(Recorded())
+
+
+def test_float32_for_bfloat16_says_what_makes_it() -> None:
+    executable = relayc.parse("def @main(%x: Tensor[(2), bfloat16]) { add(%x, %x) }").compile(threads=1)
+    for value in (np.ones(2, "float32"), [1, 2]):
+        with pytest.raises(TypeError, match="give an array of ml_dtypes.bfloat16, or of its bits as uint16"):
+            executable(value)
+
+
+class Message:
+    """Stands for an `onnx.ModelProto`."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def SerializeToString(self) -> bytes:
+        return self.data
+
+
+# A relu of two elements, of an operator set that does not exist.
+NEWER = bytes.fromhex(
+    "08083a330a0c0a0178120179220452656c751201675a0f0a0178120a0a08080112040a020802620f0a0179120a0a08080112040a02080242040a001063"
+)
+
+
+def test_models_are_paths_bytes_and_messages(tmp_path: Path) -> None:
+    (tmp_path / "net.onnx").write_bytes(NEWER)
+    with pytest.warns(UserWarning, match=r"W0024.*operator set 99"):
+        modules = [relayc.import_onnx(model) for model in (tmp_path / "net.onnx", NEWER, Message(NEWER))]
+    assert [module.run([-1, 2]).tolist() for module in modules] == [[0, 2]] * 3
+    with open(tmp_path / "net.onnx", "rb") as file:
+        with pytest.raises(TypeError, match=r"expected the path of a file, found BufferedReader: `file.read\(\)`"):
+            relayc.import_onnx(file)
+    with pytest.raises(TypeError, match="expected the path of a file, found Message"):
+        relayc.load(Message(NEWER))
+
+
+@pytest.mark.parametrize("shape", [(None,), (-1,), (2.0,), 2, "2", ([2],)])
+def test_shapes_that_are_none(shape: Any) -> None:
+    with pytest.raises(TypeError, match=r'expected a shape for each name, \{"data": \(1, 3, 224, 224\)\} or .*"\?"'):
+        relayc.import_onnx(NEWER, shapes={"x": shape})
+
+
+def test_options_of_the_command_line_are_those_of_python() -> None:
+    for shapes, words in (
+        ({"z": (2,)}, r'`shapes=\{"z": …\}`: the model has no such input'),
+        ({"x": (2, 3)}, r'`shapes=\{"x": \(2, 3\)\}`: the model says'),
+    ):
+        with pytest.raises(relayc.RelayError, match=words):
+            relayc.import_onnx(NEWER, shapes=shapes)
+    with pytest.raises(TypeError, match=r"set is \{'n': 4\}: expected a text or several"):
+        relayc.load("net.relay", set={"n": 4})
+
+
+def test_words_of_other_tools(square: relayc.Executable, tmp_path: Path) -> None:
+    module = relayc.parse(TWO)
+    for target, words in (("avx2", '"x86-64-v3" is AVX2'), ("llvm -mcpu=x", '"native" is the machine'), ("cuda", "x86-64 processors alone")):
+        with pytest.raises(ValueError, match=f'expected "native", "x86-64-v3" or "x86-64-v4"; .*{words}'):
+            module.compile(target=target)
+    with pytest.raises(ValueError, match="has no flag `num_layers`: the flags of `resnet` are layers, batch, classes, image_shape,"):
+        relayc.zoo.build("resnet", num_layers=18)
+    np.savez(tmp_path / "w.npz", w=np.ones(2))
+    with pytest.raises(relayc.RelayError, match=r'`params=".*w.npz"`\n.*`relayc.load_params\(".*w.npz"\)`'):
+        relayc.load(tmp_path / "w.npz")
+
+
+def test_files_that_are_written_where_they_are_not_meant(tmp_path: Path, square: relayc.Executable) -> None:
+    params = {"w": np.ones(2, "float32")}
+    with pytest.raises(TypeError, match="expected the path of a file, found dict"):
+        relayc.save_params(params, tmp_path / "w.npz")
+    with pytest.raises(TypeError, match="expected arrays by name, .* found Module"):
+        relayc.save_params(tmp_path / "w.npz", relayc.parse(TWO))
+    with pytest.raises(relayc.RelayError, match="E0721.*a shared object"):
+        square.save(tmp_path / "square.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_ports_are_pickled(square: relayc.Executable) -> None:
+    port = square.inputs[0]
+    assert repr(pickle.loads(pickle.dumps(port))) == repr(port)
+    assert repr(copy.deepcopy([port])) == repr([port])
 
 
 def test_zero_sizes() -> None:
@@ -163,7 +284,7 @@ def test_bits_of_numbers_and_of_booleans() -> None:
 
 @pytest.mark.parametrize(
     "dtype, value",
-    [("int64", 2**63), ("int64", 2**64), ("uint64", -1), ("uint64", 2**64), ("uint64", [1, -1]), ("int32", 2**31), ("int8", [1, 300]),
+    [("float32", 1e39), ("float16", [1, -7e4]), ("int64", 2**63), ("int64", 2**64), ("uint64", -1), ("uint64", 2**64), ("uint64", [1, -1]), ("int32", 2**31), ("int8", [1, 300]),
      ("uint8", -1), ("bool", 2), ("int32", float("nan")), ("int32", 1e300), ("float32", 10**400)],
 )  # fmt: skip
 def test_numbers_that_no_tensor_of_the_type_holds(dtype: str, value: Any) -> None:
