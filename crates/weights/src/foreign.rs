@@ -227,8 +227,12 @@ fn behind_comments(mut start: &[u8]) -> &[u8] {
             [b'/', b'*', ..] => b"*/",
             _ => return start,
         };
-        let Some(at) = start[2..].windows(end.len()).position(|found| found == end) else { return &[] };
-        start = &start[2 + at + end.len()..];
+        let behind = start.get(2..).and_then(|rest| {
+            let at = rest.windows(end.len()).position(|found| found == end)?;
+            rest.get(at..)?.strip_prefix(end)
+        });
+        let Some(behind) = behind else { return &[] };
+        start = behind;
     }
 }
 
