@@ -341,7 +341,8 @@ pub fn rearranged(rank: usize, wanted: usize, fits: impl Fn(Option<usize>, usize
     let new = if n_new == 0 { String::new() } else { format!("[{}]", vec!["None"; n_new].join(", ")) };
     let as_is: Vec<usize> = (0..rank).collect();
     if suits(&as_is) {
-        return (n_new > 0).then(|| (new, if n_new == 1 { "adds a first axis" } else { "adds the first axes" }));
+        let words = if n_new == 1 { "adds a first axis" } else { "adds the first axes" };
+        return (n_new > 0).then_some((new, words));
     }
     let &(order, words) = ORDERS.iter().find(|(order, _)| order.len() == rank && suits(order))?;
     let order = order.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
