@@ -228,8 +228,8 @@ fn next_turn<'a>(walk: &mut Walk<'a>, turns: Iterations<'a>) -> Start {
     let mut values = vec![];
     match &turns.kind {
         LoopKind::Loop(_) => {
-            values.push(walk.b.constant(Tensor::scalar(turns.turn)));
-            values.push(walk.b.constant(Tensor::scalar(true)));
+            let (turn, yes) = (walk.b.constant(Tensor::scalar(turns.turn)), walk.b.constant(Tensor::scalar(true)));
+            values.extend([of_body(walk, turns.graph, 0, turn)?, of_body(walk, turns.graph, 1, yes)?]);
             values.extend(&turns.carried);
         }
         LoopKind::Scan { operands, .. } => {
@@ -243,6 +243,16 @@ fn next_turn<'a>(walk: &mut Walk<'a>, turns: Iterations<'a>) -> Start {
         }
     }
     push(walk, site.at, turns.graph, values, Continuation::Turn(Box::new(turns)))
+}
+
+/// The number of a turn, or its condition, as the body of a loop takes it: with one axis where the body declares one, as in ONNX
+/// Runtime (`onnxruntime/core/providers/cpu/controlflow/loop.cc`).
+fn of_body(walk: &mut Walk, graph: &GraphProto, input: usize, scalar: Val) -> Result<Val, Refusal> {
+    let declared = graph.input.get(input).and_then(|input| input.r#type.as_ref()?.tensor_type.as_ref()?.shape.as_ref());
+    match declared.map(|shape| shape.dim.len()) {
+        Some(1) => walk.b.call("reshape", &[scalar], &[("newshape", AttrValue::ints(&[1]))]),
+        _ => Ok(scalar),
+    }
 }
 
 /// Completes an unrolled loop.
@@ -306,7 +316,8 @@ fn start_body<'a>(walk: &mut Walk<'a>, mut whole: Loop<'a>) -> Start {
     // What is appended in a turn is all that is in the sequence after it.
     let nothing = walk.b.tuple(&[]);
     let carried = whole.vars.iter().zip(&whole.appended).map(|(var, &appended)| if appended { nothing } else { var.1 });
-    let values: Vec<Val> = [turn.1, yes].into_iter().chain(carried).collect();
+    let (number, yes) = (of_body(walk, whole.graph, 0, turn.1)?, of_body(walk, whole.graph, 1, yes)?);
+    let values: Vec<Val> = [number, yes].into_iter().chain(carried).collect();
     push(walk, site.at, whole.graph, values, Continuation::Body(Box::new(whole)))
 }
 
@@ -550,7 +561,7 @@ fn scan(walk: &mut Walk, value: Val, declared: Option<&TypeProto>) -> Result<Sca
     let said = super::declared::declared(declared).ok().and_then(|(dims, _)| dims).unwrap_or_default();
     let said = said.into_iter().map(Some).chain(std::iter::repeat(None));
     let begun: Vec<Dim> =
-        shape.iter().zip(said).map(|(&dim, said)| dim.value().map(Dim::known).or(said).unwrap_or(dim)).collect();
+        shape.iter().zip(said).map(|(&dim, said)| if dim.is_sized() { dim } else { said.unwrap_or(dim) }).collect();
     let first = empty(walk, Some(&begun), 0, dtype)?;
     let dims: Vec<Dim> = std::iter::once(Dim::Any).chain(shape).collect();
     let ty = walk.b.module.types.tensor(&dims, dtype);
