@@ -50,8 +50,13 @@ pub(crate) fn opsets(model: &str, imports: &[OperatorSetIdProto]) -> Result<FxHa
             return Err(structure(model, format_args!("two versions of the operator set `{}`", shown(domain))));
         }
     }
+    // ONNX Runtime takes its own operators also from models that do not say so, and exporters rely on it.
+    versions.entry(OWN_OF_RUNTIME.to_owned()).or_insert(1);
     Ok(versions)
 }
+
+/// ONNX Runtime's own operators, of which there is one version.
+const OWN_OF_RUNTIME: &str = "com.microsoft";
 
 /// Checks a whole model. Errors: E0703 for the first broken rule, E0804 for a limit.
 pub(crate) fn model(name: &str, model: &ModelProto) -> Result<(), Diagnostic> {

@@ -338,8 +338,10 @@ fn eye_like(cx: &mut Cx) -> Results {
 
 /// Writes a known range as a constant: no kernel computes Relay's `arange`.
 fn range(cx: &mut Cx) -> Results {
-    let bounds = [cx.input(0)?, cx.input(1)?, cx.input(2)?];
-    let dtype = cx.dtype(bounds[0])?;
+    let (start, limit) = (cx.input(0)?, cx.input(1)?);
+    let dtype = cx.dtype(start)?;
+    // ONNX Runtime's own operator may leave the step out.
+    let bounds = [start, limit, cx.opt(2).map_or_else(|| cx.scalar(dtype, 1.0), Ok)?];
     if bounds.iter().any(|&bound| cx.known(bound).is_none()) {
         if let Some(sizes) = range_sizes(cx, bounds)
             && let Some(range) = range_of_sizes(cx, bounds[0], sizes, dtype)?
@@ -353,10 +355,10 @@ fn range(cx: &mut Cx) -> Results {
         return one(cx.call("arange", &bounds, &attrs)?);
     }
     if dtype.is_int() {
-        return whole_range(cx, dtype);
+        return whole_range(cx, bounds, dtype);
     }
-    let bound = |cx: &mut Cx, i: usize, name: &str| cx.number_of(cx.input(i)?, name);
-    let (start, limit, delta) = (bound(cx, 0, "start")?, bound(cx, 1, "limit")?, bound(cx, 2, "delta")?);
+    let (start, limit, delta) =
+        (cx.number_of(bounds[0], "start")?, cx.number_of(bounds[1], "limit")?, cx.number_of(bounds[2], "delta")?);
     let n = ((limit - start) / delta).ceil().max(0.0);
     if n.is_nan() || n > MAX_CONSTANT as f64 {
         return Err(refuse(format!("a range from {start} to {limit} by {delta}")));
@@ -414,8 +416,8 @@ fn range_length(cx: &mut Cx, start: Dim, limit: Dim, delta: i64) -> Option<Dim> 
 }
 
 /// A range of integers, which a float would round from 2^53 on.
-fn whole_range(cx: &mut Cx, dtype: DType) -> Results {
-    let bound = |i: usize, name: &str| match cx.ints_of(cx.input(i)?, name)?[..] {
+fn whole_range(cx: &mut Cx, bounds: [Val; 3], dtype: DType) -> Results {
+    let bound = |i: usize, name: &str| match cx.ints_of(bounds[i], name)?[..] {
         [bound] => Ok(i128::from(bound)),
         _ => Err(Refusal::wrong(format!("expected one number as {name}"))),
     };
@@ -451,5 +453,6 @@ pub(crate) const FAMILY: &[Converter] = &[
     op("Trilu", &[14], trilu),
     op("EyeLike", &[9, 22], eye_like),
     op("Range", &[11], range),
+    op("com.microsoft.Range", &[1], range),
     op("Einsum", &[12], einsum),
 ];
