@@ -21,7 +21,9 @@ fn slice(cx: &mut Cx) -> Results {
         }
     };
     let (Some(starts), Some(ends)) = (starts, ends) else { return Err(Refusal::wrong("`starts` or `ends` are missing")) };
-    let n = cx.shape(starts)?.first().and_then(|dim| dim.value()).and_then(|n| usize::try_from(n).ok());
+    let length = |cx: &Cx, list: Val| cx.shape(list).ok()?.first()?.value();
+    let lengths = [Some(starts), Some(ends), axes, steps].into_iter().flatten().find_map(|list| length(cx, list));
+    let n = lengths.and_then(|n| usize::try_from(n).ok());
     let n = n.ok_or_else(|| Refusal::unsupported("bounds of an unknown number of axes"))?;
     if n > rank {
         return Err(Refusal::wrong(format!("bounds of {n} axes of {rank}")));
@@ -53,8 +55,11 @@ fn slice(cx: &mut Cx) -> Results {
         let attrs = [begin, end, ("strides", AttrValue::ints(&steps)), ("axes", positions(&axes))];
         return Ok(vec![cx.call("strided_slice", &[x], &attrs)?]);
     }
-    let ones = cx.int_list(&vec![1; n]);
-    Ok(vec![open_slice(cx, x, [starts, ends, steps.unwrap_or(ones)], &axes)?])
+    let steps = steps.unwrap_or_else(|| cx.int_list(&vec![1; n]));
+    // Some list says how many axes there are, if not each.
+    let all = [i64::try_from(n).unwrap_or(i64::MAX)];
+    let bounds = [cx.reshape(starts, &all)?, cx.reshape(ends, &all)?, cx.reshape(steps, &all)?];
+    Ok(vec![open_slice(cx, x, bounds, &axes)?])
 }
 
 /// Slices by known bounds. They equal Relay's, except where a backward slice begins before the first position: ONNX takes that one.

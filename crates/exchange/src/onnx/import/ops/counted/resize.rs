@@ -65,7 +65,11 @@ fn resize(cx: &mut Cx) -> Results {
     let policy = cx.text("keep_aspect_ratio_policy", "stretch")?;
     known_words(&how)?;
     let chosen = cx.small_ints("axes")?.unwrap_or_default();
-    let roi = if how.coordinates == "tf_crop_and_resize" { cx.given_floats(1, "roi")? } else { vec![] };
+    let crops = how.coordinates == "tf_crop_and_resize";
+    if crops && cx.known(cx.input(1)?).is_none() {
+        return one(cropped(cx, x, &how, &chosen)?);
+    }
+    let roi = if crops { cx.given_floats(1, "roi")? } else { vec![] };
     // An operand without elements is one that is left out, as operator set 11 has it.
     let has_sizes = match cx.opt(3) {
         Some(sizes) => cx.dims(sizes)?.first().is_some_and(|&n| n > 0),
@@ -248,6 +252,50 @@ fn found_picture(cx: &mut Cx, x: Val, how: &How, axes: &[OpenAxis]) -> Result<Op
     let roi = cx.put(Tensor::from_vec(&[4], vec![0f32; 4]))?;
     let attrs = resize_attrs(how, "NCHW");
     cx.call("dyn.image.resize2d", &[x, size, roi], &attrs).map(Some)
+}
+
+/// Crops pictures to a part that only a run knows, and resizes them. That there are parts of batch and channels is of no account, as in
+/// ONNX Runtime (`onnxruntime/core/providers/cpu/tensor/upsample.cc`): these axes keep their sizes.
+fn cropped(cx: &mut Cx, x: Val, how: &How, chosen: &[i64]) -> Result {
+    const PART: &str =
+        "a part of an image that only a run knows, if not of height and width to given sizes by linear interpolation";
+    let (roi, shape) = (cx.input(1)?, cx.shape(x)?);
+    let sizes = cx.opt(3).filter(|_| shape.len() == 4 && how.mode == Mode::Linear && !how.antialias);
+    let elements = sizes.and_then(|sizes| cx.b.elements(sizes)).ok_or_else(|| refuse(PART))?;
+    let axes = axes_of(cx, x, chosen, elements.len())?;
+    let mut to = [None; 2];
+    for (element, at) in elements.iter().zip(&axes) {
+        match *element {
+            Element::Axis(of, axis) if at < &2 && (of, axis) == (x, *at) => {}
+            Element::Size(size) if at < &2 && size.same(shape[*at]) => {}
+            Element::Size(size) if at >= &2 => to[at - 2] = size.value(),
+            _ => return Err(refuse(PART)),
+        }
+    }
+    let [Some(height), Some(width)] = to else { return Err(refuse(PART)) };
+    let places: Option<Vec<usize>> = [2, 3].iter().map(|at| axes.iter().position(|axis| axis == at)).collect();
+    let [row, column] = places.unwrap_or_default()[..] else { return Err(refuse(PART)) };
+    let bounds = [row, column, row + axes.len(), column + axes.len()].map(|at| i64::try_from(at).unwrap_or(i64::MAX));
+    let part = cx.take(roi, bounds.to_vec(), 0)?;
+    let part = cx.cast(part, DType::F32)?;
+    let part = cx.reshape(part, &[1, 4])?;
+    // The same part of every picture.
+    let n = cx.shape_of(x)?;
+    let n = cx.slice(n, 0, 0, 1)?;
+    let one = cx.put(Tensor::scalar(1i64))?;
+    let ones = cx.full(one, n, DType::I64)?;
+    let pictures = cx.call("cumsum", &[ones], &[("axis", AttrValue::int(0)), ("exclusive", AttrValue::Bool(true))])?;
+    let pictures = cx.cast(pictures, DType::I32)?;
+    let ones = cx.cast(ones, DType::F32)?;
+    let ones = cx.expand_dims(ones, 1, 1)?;
+    let parts = cx.binary("multiply", ones, part)?;
+    let attrs = [
+        ("crop_size", ints(&[height, width])),
+        ("layout", AttrValue::str("NCHW")),
+        ("method", AttrValue::str("bilinear")),
+        ("extrapolation_value", AttrValue::float(how.extrapolation)),
+    ];
+    cx.call("image.crop_and_resize", &[x, parts, pictures], &attrs)
 }
 
 fn sized(cx: &Cx, x: Val, sizes: &[i64], axes: &[usize], roi: &[f64], policy: &str) -> Result<Vec<Axis>> {
