@@ -3,6 +3,7 @@
 use super::super::build::Val;
 use super::super::cx::{Cx, Result, Results};
 use super::super::errors::Refusal;
+use super::counted::same_padding;
 use super::window::{n_spatial, window};
 use super::{Converter, op};
 use relayc_ir::AttrValue;
@@ -40,7 +41,9 @@ pub(crate) fn convolve(cx: &mut Cx, x: Val, weight: Val) -> Result {
         ("channels", AttrValue::int(channels)),
         ("kernel_size", AttrValue::ints(&window.kernel)),
     ]);
-    cx.call(relay, &[x, weight], &attrs)
+    let padded = same_padding::padded(cx, x, &window, 0.0)?;
+    let out = cx.call(relay, &[padded, weight], &attrs)?;
+    same_padding::results(cx, out, x, &window)
 }
 
 pub(crate) const FAMILY: &[Converter] =

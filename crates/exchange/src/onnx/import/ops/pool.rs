@@ -4,7 +4,7 @@ use super::super::build::Val;
 use super::super::cx::{Cx, Result, Results};
 use super::super::errors::Refusal;
 use super::building_blocks::axes_from;
-use super::counted::max_positions;
+use super::counted::{max_positions, same_padding};
 use super::window::{Window, n_spatial, window};
 use super::{Converter, op};
 use relayc_ir::AttrValue;
@@ -28,6 +28,13 @@ impl Pool {
         attrs.push(("ceil_mode", AttrValue::Bool(self.ceil)));
         attrs
     }
+
+    /// The pool of a tensor with the shape of the node's first operand.
+    fn over(&self, cx: &mut Cx, x: Val, fill: f64, attrs: &[(&str, AttrValue)]) -> Result {
+        let padded = same_padding::padded(cx, x, &self.window, fill)?;
+        let out = cx.call(self.relay, &[padded], &[&self.attrs(), attrs].concat())?;
+        same_padding::results(cx, out, x, &self.window)
+    }
 }
 
 /// Reads the attributes of a pool. With `explicit`, padding covers all windows, so none extends past the end.
@@ -41,6 +48,8 @@ fn pool(cx: &mut Cx, relay: [&'static str; 3], explicit: bool) -> Result<Pool> {
     }
     let mut window = window(cx, &shape, kernel)?;
     let (mut ceil, mut wider) = (cx.flag("ceil_mode", false)?, false);
+    // There are as many windows as begin in the data, so none extends past the end.
+    ceil &= window.same.is_none();
     if ceil && (explicit || (0..n).any(|axis| window.may_begin_behind(axis))) {
         let dims = dims_of(shape.get(2..).unwrap_or_default());
         let dims = dims.ok_or_else(|| Refusal::unsupported("`ceil_mode` over dimensions that are not known before running"))?;
@@ -59,8 +68,10 @@ fn max_pool(cx: &mut Cx) -> Results {
     let by_columns = cx.flag("storage_order", false)?;
     let pool = pool(cx, MAX, false)?;
     let x = cx.input(0)?;
-    let largest = cx.call(pool.relay, &[x], &pool.attrs())?;
+    let fill = max_positions::least(cx.dtype(x)?);
+    let largest = pool.over(cx, x, fill, &[])?;
     match cx.wants(1) {
+        true if pool.window.same.is_some() => Err(Refusal::unsupported("positions where padding depends on sizes of a run")),
         true => Ok(vec![largest, max_positions::positions(cx, x, largest, &pool.window, by_columns)?]),
         false => Ok(vec![largest]),
     }
@@ -77,16 +88,20 @@ pub(super) fn averages(cx: &mut Cx, x: Val) -> Result {
     if pool.wider && include_pad {
         return Err(Refusal::unsupported("padding that counts, where `ceil_mode` leaves windows out and others reach over it"));
     }
-    let mut attrs = pool.attrs();
-    attrs.push(("count_include_pad", AttrValue::Bool(include_pad)));
-    cx.call(pool.relay, &[x], &attrs)
+    let counts = [("count_include_pad", AttrValue::Bool(include_pad))];
+    let means = pool.over(cx, x, 0.0, &counts)?;
+    if include_pad || pool.window.same.is_none() {
+        return Ok(means);
+    }
+    // Of each window, the share that is data.
+    let ones = cx.unary("ones_like", x)?;
+    let shares = pool.over(cx, ones, 0.0, &counts)?;
+    cx.binary("divide", means, shares)
 }
 
 /// The norm of each window: the mean of the powers, counting padding, times the number of elements.
 fn lp_pool(cx: &mut Cx) -> Results {
     let pool = pool(cx, AVERAGE, true)?;
-    let mut attrs = pool.attrs();
-    attrs.push(("count_include_pad", AttrValue::Bool(true)));
     let x = cx.input(0)?;
     let (p, dtype) = (cx.int("p", 2)?, cx.dtype(x)?);
     let p = f64::from(i32::try_from(p).map_err(|_| Refusal::wrong("an exponent above 2^31"))?);
@@ -95,7 +110,7 @@ fn lp_pool(cx: &mut Cx) -> Results {
     let (power, root, n) = (cx.scalar(dtype, p)?, cx.scalar(dtype, 1.0 / p)?, cx.scalar(dtype, n)?);
     let powers = cx.unary("abs", x)?;
     let powers = cx.binary("power", powers, power)?;
-    let means = cx.call(pool.relay, &[powers], &attrs)?;
+    let means = pool.over(cx, powers, 0.0, &[("count_include_pad", AttrValue::Bool(true))])?;
     let sums = cx.binary("multiply", means, n)?;
     Ok(vec![cx.binary("power", sums, root)?])
 }
@@ -139,5 +154,6 @@ pub(crate) const FAMILY: &[Converter] = &[
     op("GlobalLpPool", &[2, 22], global_lp_pool),
     op("GlobalMaxPool", &[1, 22], |cx| global(cx, "nn.global_max_pool2d", "max")),
     op("LpPool", &[2, 11, 18, 22], lp_pool).but(AXES),
-    op("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool).but(AXES),
+    op("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool)
+        .but("more than three spatial axes; positions, with SAME over unknown dimensions"),
 ];

@@ -12,6 +12,28 @@ pub(crate) struct Window {
     pub(crate) dilations: Vec<i64>,
     /// Padding before each axis, then after each: ONNX and Relay have the same order.
     pub(crate) pads: Vec<i64>,
+    /// Padding in place of `pads` that depends on sizes which only a run knows (`counted/same_padding.rs`).
+    pub(crate) same: Option<Same>,
+}
+
+/// Padding with which a window of stride 1 gives as many results as there is data.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Same {
+    /// Of an odd number, one more behind the data.
+    Upper,
+    /// One more before it.
+    Lower,
+}
+
+impl Same {
+    /// Splits padding into that before the data and that behind it.
+    pub(crate) fn split(self, padding: i64) -> (i64, i64) {
+        let (less, more) = (padding / 2, padding.saturating_sub(padding / 2));
+        match self {
+            Same::Upper => (less, more),
+            Same::Lower => (more, less),
+        }
+    }
 }
 
 impl Window {
@@ -21,7 +43,7 @@ impl Window {
     }
 
     /// Span of the window along an axis in elements, its stride, and the padding before and after.
-    fn along(&self, axis: usize) -> (i64, i64, i64, i64) {
+    pub(crate) fn along(&self, axis: usize) -> (i64, i64, i64, i64) {
         let at = |list: &[i64], axis: usize| list.get(axis).copied().unwrap_or(1);
         let span = at(&self.kernel, axis).saturating_sub(1).saturating_mul(at(&self.dilations, axis)).saturating_add(1);
         let behind = axis.saturating_add(self.kernel.len());
@@ -32,6 +54,17 @@ impl Window {
     pub(crate) fn may_begin_behind(&self, axis: usize) -> bool {
         let (span, stride, _, behind) = self.along(axis);
         behind.saturating_add(stride) > span
+    }
+
+    /// The padding of an axis with which there is a result for each stride of its data, as far as it goes; `None` if it depends on a
+    /// length that is not known.
+    pub(crate) fn same_padding(&self, axis: usize, dim: Option<i64>) -> Option<i64> {
+        let (span, stride, ..) = self.along(axis);
+        let behind_last = match dim {
+            _ if stride == 1 || span == 1 => 0,
+            dim => dim?.saturating_sub(1).rem_euclid(stride),
+        };
+        Some(span.saturating_sub(1).saturating_sub(behind_last).max(0))
     }
 
     /// The padding after an axis with which rounding down gives the windows of ONNX's rounding up. Those are the windows that
@@ -74,29 +107,24 @@ pub(crate) fn window(cx: &mut Cx, shape: &[Dim], kernel: Vec<i64>) -> Result<Win
     if strides.iter().chain(&dilations).chain(&kernel).any(|&value| value < 1) {
         return Err(Refusal::wrong("a kernel, a stride or a dilation below 1"));
     }
-    let pads = match cx.text("auto_pad", "NOTSET")?.as_str() {
-        "" | "NOTSET" => pads,
-        "VALID" => vec![0; n.saturating_mul(2)],
-        same @ ("SAME_UPPER" | "SAME_LOWER") => {
-            let (mut before, mut behind) = (vec![], vec![]);
-            for axis in 0..n {
-                let at = |list: &[i64]| list.get(axis).copied().unwrap_or(1);
-                let dim = shape.get(axis.saturating_add(2)).and_then(|dim| dim.value());
-                let dim = dim.ok_or_else(|| {
-                    Refusal::unsupported("padding to the same size of a dimension that is not known before running")
-                })?;
-                let (stride, reach) =
-                    (at(&strides), at(&kernel).saturating_sub(1).saturating_mul(at(&dilations)).saturating_add(1));
-                let n_out = dim.checked_add(stride.saturating_sub(1)).and_then(|n| n.checked_div(stride)).unwrap_or(0);
-                let needed = n_out.saturating_sub(1).saturating_mul(stride).saturating_add(reach).saturating_sub(dim).max(0);
-                let (less, more) = (needed / 2, needed.saturating_sub(needed / 2));
-                let (first, last) = if same == "SAME_UPPER" { (less, more) } else { (more, less) };
-                before.push(first);
-                behind.push(last);
-            }
-            [before, behind].concat()
-        }
+    let mut window = Window { kernel, strides, dilations, pads, same: None };
+    let same = match cx.text("auto_pad", "NOTSET")?.as_str() {
+        "" | "NOTSET" => return Ok(window),
+        "VALID" => None,
+        "SAME_UPPER" => Some(Same::Upper),
+        "SAME_LOWER" => Some(Same::Lower),
         other => return Err(Refusal::wrong(format!("`auto_pad` is {other:?}"))),
     };
-    Ok(Window { kernel, strides, dilations, pads })
+    window.pads = vec![0; n.saturating_mul(2)];
+    let Some(same) = same else { return Ok(window) };
+    let dims = (0..n).map(|axis| shape.get(axis.saturating_add(2)).and_then(|dim| dim.value()));
+    let padding: Option<Vec<i64>> = dims.enumerate().map(|(axis, dim)| window.same_padding(axis, dim)).collect();
+    match padding {
+        Some(padding) => {
+            let (before, behind): (Vec<i64>, Vec<i64>) = padding.into_iter().map(|padding| same.split(padding)).unzip();
+            window.pads = [before, behind].concat();
+        }
+        None => window.same = Some(same),
+    }
+    Ok(window)
 }

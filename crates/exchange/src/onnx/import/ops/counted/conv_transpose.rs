@@ -27,7 +27,7 @@ fn shape(cx: &mut Cx, x: Val, weight: Val) -> Result<Shape> {
     if strides.iter().chain(&dilations).chain(&kernel).any(|&value| value < 1) {
         return Err(Refusal::wrong("a kernel, a stride or a dilation below 1"));
     }
-    Ok(Shape { n, weight, window: Window { kernel, strides, dilations, pads } })
+    Ok(Shape { n, weight, window: Window { kernel, strides, dilations, pads, same: None } })
 }
 
 /// A list of `n` numbers.

@@ -92,12 +92,15 @@ fn side_by_side(cx: &mut Cx, x: Val, out: &[Dim], axes: &[Along]) -> Result {
     let order: Vec<usize> = [0, 1].into_iter().chain((0..n).map(|i| 2 * i + 2)).chain((0..n).map(|i| 2 * i + 3)).collect();
     let side = cx.transpose(apart, &order)?;
     let Some(inside) = all_inside else { return Ok(side) };
-    let dtype = cx.dtype(x)?;
-    let least = match dtype.code {
+    let least = cx.like(x, least(cx.dtype(x)?))?;
+    cx.select(inside, side, least)
+}
+
+/// What is in no window the largest but alone.
+pub(crate) fn least(dtype: DType) -> f64 {
+    match dtype.code {
         _ if dtype.is_float() => f64::NEG_INFINITY,
         DTypeCode::UInt => 0.0,
         _ => -(2f64.powi(i32::from(dtype.bits) - 1)),
-    };
-    let least = cx.like(x, least)?;
-    cx.select(inside, side, least)
+    }
 }

@@ -17,6 +17,7 @@ pub(crate) mod max_positions;
 pub(super) mod moving;
 pub(super) mod resize;
 mod resize_open;
+pub(crate) mod same_padding;
 pub(super) mod signal;
 
 use super::{Converter, building_blocks, op, window};
