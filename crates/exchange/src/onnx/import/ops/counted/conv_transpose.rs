@@ -70,9 +70,11 @@ fn conv_transpose(cx: &mut Cx) -> Results {
         other => return Err(Refusal::wrong(format!("`auto_pad` is {other:?}"))),
     }
     if wanted.is_some() || auto.starts_with("SAME") {
-        let lengths: Vec<i64> = (2..n + 2).map(|axis| cx.size(x, axis)).collect::<Result<_>>()?;
-        let same = || lengths.iter().zip(&shape.window.strides).map(|(n, stride)| n * stride).collect();
-        let wanted = wanted.unwrap_or_else(same);
+        let (lengths, wanted) = match wanted {
+            Some(wanted) => ((2..n + 2).map(|axis| cx.size(x, axis)).collect::<Result<Vec<i64>>>()?, wanted),
+            // What is cut from `stride` results for each element is the same for any number of elements.
+            None => (vec![1; n], shape.window.strides.clone()),
+        };
         // Some models give the whole shape.
         let wanted = wanted.get(wanted.len().saturating_sub(n)..).filter(|wanted| wanted.len() == n);
         let wanted = wanted.ok_or_else(|| Refusal::wrong("`output_shape` has not a number for each spatial axis"))?;
@@ -129,6 +131,6 @@ fn deform_conv(cx: &mut Cx) -> Results {
 
 pub(crate) const FAMILY: &[Converter] = &[
     op("ConvTranspose", &[1, 11, 22], conv_transpose)
-        .but("more than three spatial axes; a weight of unknown shape; `output_shape` and SAME over unknown dimensions"),
+        .but("more than three spatial axes; a weight of unknown shape; `output_shape` over unknown dimensions"),
     op("DeformConv", &[19, 22], deform_conv).but("masks; other than two spatial axes; a weight of unknown shape"),
 ];
