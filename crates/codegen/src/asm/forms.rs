@@ -380,6 +380,8 @@ forms! {
     VPERM2F128 = Form::new("vperm2f128", P66, M0F3A, 0x06).vex(0).imm().tuple(T::FullMem).widths(Y);
     VPERMT2PS = Form::new("vpermt2ps", P66, M0F38, 0x7f).evex(0);
     VSHUFF32X4 = Form::new("vshuff32x4", P66, M0F3A, 0x23).evex(0).imm().widths(Y | Z);
+    VPINSRB = Form::new("vpinsrb", P66, M0F3A, 0x20).unmasked().both().imm().scalar(1).mem_only();
+    VPINSRW = Form::new("vpinsrw", P66, M0F, 0xc4).unmasked().both().imm().scalar(2).mem_only();
     VINSERTF128 = Form::new("vinsertf128", P66, M0F3A, 0x18).named("vinsertf32x4").both().imm().tuple(T::Bytes(16)).classes(C::Full, C::Full, C::X).widths(Y | Z);
     VEXTRACTF128 = Form::new("vextractf128", P66, M0F3A, 0x19).named("vextractf32x4").both().mr().imm().tuple(T::Bytes(16)).classes(C::Full, C::Full, C::X).widths(Y | Z);
     VINSERTF64X4 = Form::new("vinsertf64x4", P66, M0F3A, 0x1a).evex(1).imm().tuple(T::Bytes(32)).classes(C::Full, C::Full, C::Y).widths(Z);

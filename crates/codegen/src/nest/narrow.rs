@@ -1,7 +1,7 @@
 //! Elements of one or two bytes: 32-bit lanes in registers, read and written at their own width.
 //!
 //! Integers are extended when read and truncated when written; F16 is converted. Where no single instruction does this,
-//! elements go through the stack.
+//! elements are read into a register one by one, and written through the stack.
 
 use super::access::Lanes;
 use super::state::{Gen, SCRATCH};
@@ -25,17 +25,26 @@ impl Gen<'_> {
                 self.asm.vector(extending(dtype), Width::X, dst, V(0), dst, None);
                 self.asm.bcast_lane0(dst, dst);
             }
-            _ => {
-                let slot = self.byte_slot();
-                self.asm.zero(dst);
-                self.asm.store(slot, dst);
-                for lane in 0..lanes.n as i64 {
-                    self.load_element(lanes.size, lanes.first.plus((lane * lanes.stride * lanes.size) as i32));
-                    self.store_element(lanes.size, slot.plus((lane * lanes.size) as i32));
-                }
-                load_extended(self.asm, dtype, dst, None, slot);
+            _ => self.read_apart(lanes, dtype, dst),
+        }
+    }
+
+    /// Reads narrow elements that lie apart into a register, one after the other: a load of bytes that were stored one by one would wait
+    /// until they are in the cache.
+    fn read_apart(&mut self, lanes: &Lanes, dtype: DType, dst: V) {
+        let (form, of_part) = if lanes.size == 1 { (&forms::VPINSRB, 16) } else { (&forms::VPINSRW, 8) };
+        let parts = [dst, SCRATCH[0]];
+        for (part, first) in parts.into_iter().zip((0..lanes.n).step_by(of_part)) {
+            self.asm.zero(part);
+            for lane in first..lanes.n.min(first + of_part) {
+                let from = lanes.first.plus((lane as i64 * lanes.stride * lanes.size) as i32);
+                self.asm.vector(form, Width::X, part, part, from, Some((lane - first) as u8));
             }
         }
+        if lanes.n > of_part {
+            self.asm.vector(&forms::VINSERTF128, Width::Y, dst, dst, parts[1], Some(1));
+        }
+        self.asm.vector(extending(dtype), self.isa().width(), dst, V(0), dst, None);
     }
 
     /// Loads one or two bytes into `rcx`.
