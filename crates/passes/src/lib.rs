@@ -16,6 +16,7 @@ mod bindings;
 mod bound_shapes;
 pub mod build;
 mod callers;
+mod cancel_transposes;
 mod canonicalise;
 mod canonicalise_qnn;
 mod canonicalize_cast;
@@ -123,6 +124,7 @@ const PASSES: &[Pass] = &[
     to_a_normal_form::PASS,
     to_basic_block_normal_form::PASS,
     to_graph_normal_form::PASS,
+    cancel_transposes::PASS,
     integer_products::PASS,
     simplify_inference::PASS,
     crop_windows::PASS,
