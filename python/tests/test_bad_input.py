@@ -10,6 +10,7 @@ import copy
 import functools
 import gc
 import inspect
+import itertools
 import multiprocessing
 import pickle
 import random
@@ -722,3 +723,64 @@ def test_nodes_whose_fields_were_overwritten() -> None:
         expect_exception(lambda: _relayc.astext(function, True))
         expect_exception(lambda: _relayc.native_of(module))
         expect_exception(lambda: _relayc.run_pass(module, "fuse-ops"))
+
+
+INDEXED = {
+    "scatter_elements": (
+        "def @main(%x: Tensor[(4096), float32], %i: Tensor[(4096), int32]) "
+        '{ scatter_elements(%x, %i, %x, axis=0, reduction="add", attrs_type_key="relay.attrs.ScatterElementsAttrs") }'
+    ),
+    "scatter_nd": (
+        "def @main(%x: Tensor[(64, 64), float32], %i: Tensor[(1, 64), int32]) "
+        '{ scatter_nd(%x, %i, %x, mode="add", attrs_type_key="relay.attrs.ScatterNDAttrs") }'
+    ),
+    "columns of a sparse matrix": (
+        "def @main(%x: Tensor[(8, 64), float32], %w: Tensor[(128), float32], %i: Tensor[(128), int32], %p: Tensor[(65), int32]) "
+        '{ nn.sparse_dense(%x, %w, %i, %p, attrs_type_key="relay.attrs.SparseDenseAttrs") }'
+    ),
+    "rows of a sparse matrix": (
+        "def @main(%x: Tensor[(8, 64), float32], %w: Tensor[(128), float32], %c: Tensor[(128), int32], %i: Tensor[(65), int32]) "
+        '{ nn.sparse_dense(%x, %w, %c, %i, attrs_type_key="relay.attrs.SparseDenseAttrs") }'
+    ),
+    "take": (
+        "def @main(%x: Tensor[(64, 64), float32], %i: Tensor[(4096), int32]) "
+        '{ take(%x, %i, axis=0, mode="fast") }'
+    ),
+    "counts of boxes": (
+        "def @main(%b: Tensor[(4, 64, 6), float32], %i: Tensor[(4), int32], %n: Tensor[(4, 64), int32]) "
+        '{ vision.non_max_suppression(%b, %i, %n, -1, 0.5f, attrs_type_key="relay.attrs.NonMaximumSuppressionAttrs") }'
+    ),
+    "regions": (
+        "def @main(%x: Tensor[(2, 3, 32, 32), float32], %i: Tensor[(64, 5), float32]) { vision.roi_align(%x, %i, "
+        'pooled_size=[3, 3], spatial_scale=1f, sample_ratio=-1, attrs_type_key="relay.attrs.ROIAlignAttrs") }'
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INDEXED)
+def test_indices_that_change_while_a_run_goes_lead_nowhere_else(name: str) -> None:
+    """The numbers mean nothing then, but each place that is read or written is one of the tensors."""
+    net = relayc.parse('#[version = "0.0.5"]\n' + INDEXED[name]).compile(threads=2)
+    given = {port.name: np.zeros(port.shape, port.dtype) for port in net.inputs}
+    flat, stop = given["i"].reshape(-1), threading.Event()
+
+    def change() -> None:
+        wrong = [2**31 - 128, -(2**31), -1, 10**6]
+        for step in itertools.count():
+            if stop.is_set():
+                return
+            flat[step * 7919 % flat.size] = wrong[step % len(wrong)]
+            flat[:] = 0
+
+    other = threading.Thread(target=change)
+    other.start()
+    try:
+        end = time.monotonic() + 0.5
+        while time.monotonic() < end:
+            try:
+                net(**given)
+            except relayc.RelayError as error:
+                assert error.code == "E0501", error
+    finally:
+        stop.set()
+        other.join()

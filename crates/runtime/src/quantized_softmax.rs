@@ -61,21 +61,21 @@ impl QuantizedSoftmax {
         }
     }
 
-    /// The powers of a line, and their sum.
+    /// The powers of a line, and their sum. `None` if it is 0, or the number that stands for 1.
     ///
     /// # Safety
-    /// The operands hold all lines, and the number that stands for 1 is not 0.
-    unsafe fn powers(&self, line: usize, operands: &Operands) -> (Powers, i32) {
+    /// The operands hold all lines.
+    unsafe fn powers(&self, line: usize, operands: &Operands) -> Option<(Powers, i32)> {
         // SAFETY: as the caller says.
         let (elements, scale) = unsafe {
             let elements = || (0..self.length).map(|at| self.element(line, at, operands));
             (elements, operands[1].cast::<f32>().read_unaligned())
         };
         let largest = elements().max().unwrap_or(0);
-        let mut powers = Powers { one: rounded(1.0 / scale), largest, most: 0 };
+        let mut powers = Powers { one: Some(rounded(1.0 / scale)).filter(|&one| one != 0)?, largest, most: 0 };
         powers.most = elements().map(|x| powers.logarithm(x).0).max().unwrap_or(0);
         let sum = elements().map(|x| powers.power(x)).fold(0, i32::wrapping_add);
-        (powers, sum)
+        Some((powers, sum)).filter(|_| sum != 0)
     }
 
     /// Errors: an input scale that is not at most 1 (0), powers that add up to 0 (1), and an output scale without a quotient (2).
@@ -89,11 +89,8 @@ impl QuantizedSoftmax {
         if scale.is_nan() || scale > 1.0 {
             return wrong(0);
         }
-        if rounded(1.0 / scale) == 0 && self.n_lines > 0 {
-            return wrong(1);
-        }
         // SAFETY: as the caller says.
-        if (0..self.n_lines).any(|line| unsafe { self.powers(line, operands) }.1 == 0) {
+        if (0..self.n_lines).any(|line| unsafe { self.powers(line, operands) }.is_none()) {
             return wrong(1);
         }
         if quotient(out_scale).is_finite() { Ok(()) } else { wrong(2) }
@@ -104,7 +101,8 @@ impl QuantizedSoftmax {
     pub(super) unsafe fn line(&self, line: usize, operands: &Operands) {
         // SAFETY: as the caller says.
         unsafe {
-            let (powers, sum) = self.powers(line, operands);
+            // The memory may be a caller's, and another thread of it may have changed it since.
+            let Some((powers, sum)) = self.powers(line, operands) else { return };
             let part = (1i32 << 30).wrapping_div(sum);
             let (multiplier, shift) = fixed_point(quotient(operands[3].cast::<f32>().read_unaligned()));
             let zero = operands[4].cast::<i32>().read_unaligned();

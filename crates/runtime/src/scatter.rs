@@ -1,4 +1,6 @@
 //! Scatters: writes updates into a copy of the data where indices point, one after the other.
+//!
+//! Indices are checked each time they are read: the memory may be a caller's, and another thread of it may change them meanwhile.
 
 use super::integer::{index, put};
 use super::number::{Number, int};
@@ -64,7 +66,7 @@ impl<'a> Scatter<'a> {
         Scatter { element, index, join, along, data: words.sizes(), indices: words.sizes(), updates: words.sizes() }
     }
 
-    /// Runs it. Errors: the first index outside of its axis; nothing is written then.
+    /// Runs it. Errors: the first index outside of its axis; nothing is written then, unless the indices change meanwhile.
     ///
     /// # Safety
     /// The operands are as large as the shapes say; nobody else uses the result meanwhile.
@@ -82,24 +84,25 @@ impl<'a> Scatter<'a> {
     /// Like [`Scatter::run`].
     unsafe fn along(&self, axis: usize, operands: &Operands) -> Result<(), Outside> {
         let (length, n) = (i128::from(self.data[axis]), count(self.indices));
-        // SAFETY: as the caller says.
-        let index = |at: usize| unsafe { self.index(operands, at) };
-        let from_end = |index: i128| if index < 0 { index + length } else { index };
-        if let Some(index) = (0..n).map(index).find(|&index| !(0..length).contains(&from_end(index))) {
-            return Err(Outside { axis, index });
-        }
+        let position = |at: usize| {
+            // SAFETY: as the caller says.
+            let index = unsafe { self.index(operands, at) };
+            let from_start = if index < 0 { index + length } else { index };
+            if (0..length).contains(&from_start) { Ok(from_start as u64) } else { Err(Outside { axis, index }) }
+        };
+        (0..n).try_for_each(|at| position(at).map(drop))?;
         // SAFETY: as the caller says.
         unsafe { self.copy(operands) };
         let mut place = [0u64; MAX_RANK];
         let rank = self.data.len();
         for at in 0..n {
-            let (mut to, mut from) = (0, 0);
+            let (there, mut to, mut from) = (position(at)?, 0, 0);
             for (d, &here) in place[..rank].iter().enumerate() {
-                let own = if d == axis { from_end(index(at)) as u64 } else { here };
+                let own = if d == axis { there } else { here };
                 to = to * self.data[d] + own;
                 from = from * self.updates[d] + here;
             }
-            // SAFETY: both places are inside, as the indices were checked.
+            // SAFETY: both places are inside, as the position is.
             unsafe { self.join(operands, to as usize, from as usize) };
             for d in (0..rank).rev() {
                 place[d] += 1;
@@ -118,23 +121,23 @@ impl<'a> Scatter<'a> {
         let columns = self.indices[0] as usize;
         let (indexed, part) = self.data.split_at(columns);
         let (part, places) = (count(part), count(&self.indices[1..]));
-        // SAFETY: as the caller says.
-        let index = |axis: usize, place: usize| unsafe { self.index(operands, axis * places + place) };
+        // The position of a place among those that are indexed.
+        let position = |place: usize| {
+            indexed.iter().enumerate().try_fold(0, |start, (axis, &length)| {
+                // SAFETY: as the caller says.
+                let index = unsafe { self.index(operands, axis * places + place) };
+                let is_inside = (0..i128::from(length)).contains(&index);
+                if is_inside { Ok(start * length as usize + index as usize) } else { Err(Outside { axis, index }) }
+            })
+        };
         // Without an index for it there may be any number of places for nothing.
-        for place in 0..if columns == 0 { 0 } else { places } {
-            for (axis, &length) in indexed.iter().enumerate() {
-                let index = index(axis, place);
-                if !(0..i128::from(length)).contains(&index) {
-                    return Err(Outside { axis, index });
-                }
-            }
-        }
+        (0..if columns == 0 { 0 } else { places }).try_for_each(|place| position(place).map(drop))?;
         // SAFETY: as the caller says.
         unsafe { self.copy(operands) };
         for place in 0..if part == 0 { 0 } else { places } {
-            let start = (0..columns).fold(0, |start, axis| start * indexed[axis] as usize + index(axis, place) as usize);
+            let start = position(place)?;
             for at in 0..part {
-                // SAFETY: both places are inside, as the indices were checked.
+                // SAFETY: both places are inside, as the position is.
                 unsafe { self.join(operands, start * part + at, place * part + at) };
             }
         }

@@ -1,4 +1,7 @@
 //! Products, sums and transposes of sparse matrices, which are given by rows (CSR) or by rows of blocks (BSR).
+//!
+//! What names a place is checked each time it is read: the memory may be a caller's, and another thread of it may change it meanwhile.
+//! The numbers that come out then mean nothing.
 
 use super::number::{Number, int, narrowed, widened};
 use super::operands::{Operands, Wrong};
@@ -89,6 +92,16 @@ impl Sparse {
         unsafe { int(operands[3].wrapping_add(row * self.start.0), self.start) }
     }
 
+    /// Where a column begins in the dense tensor, in blocks. `None` outside of the matrix.
+    ///
+    /// # Safety
+    /// The operands hold the matrix.
+    unsafe fn place(&self, at: usize, operands: &Operands) -> Option<usize> {
+        // SAFETY: as the caller says.
+        let column = unsafe { self.column(at, operands) };
+        (0..(self.n_columns / self.block[1].max(1)) as i128).contains(&column).then_some(column as usize)
+    }
+
     /// # Safety
     /// The operands hold the matrix.
     unsafe fn column(&self, at: usize, operands: &Operands) -> i128 {
@@ -96,13 +109,14 @@ impl Sparse {
         unsafe { int(operands[2].wrapping_add(at * self.index.0), self.index) }
     }
 
-    /// The blocks of a row.
+    /// The blocks of a row, inside of the matrix.
     ///
     /// # Safety
-    /// The operands hold the matrix and were checked.
+    /// The operands hold the matrix.
     unsafe fn row(&self, row: usize, operands: &Operands) -> core::ops::Range<usize> {
         // SAFETY: as the caller says.
-        unsafe { self.start(row, operands) as usize..self.start(row + 1, operands) as usize }
+        let start = |row: usize| unsafe { self.start(row, operands) }.clamp(0, self.n_entries as i128) as usize;
+        start(row)..start(row + 1)
     }
 
     /// Errors: a column outside of the matrix (0), a row outside of the elements (1), and rows that are not those of all elements, which a
@@ -111,7 +125,6 @@ impl Sparse {
     /// # Safety
     /// The operands hold the matrix.
     pub(super) unsafe fn check(&self, operands: &Operands) -> Result<(), Wrong> {
-        let columns = 0..(self.n_columns / self.block[1].max(1)) as i128;
         let mut n = 0;
         for row in 0..self.n_rows {
             // SAFETY: as the caller says.
@@ -121,9 +134,9 @@ impl Sparse {
             }
             for at in first..end {
                 // SAFETY: as the caller says.
-                let column = unsafe { self.column(at as usize, operands) };
-                if !columns.contains(&column) {
-                    return Err(Wrong { message: 0, number: Some(column) });
+                if unsafe { self.place(at as usize, operands) }.is_none() {
+                    // SAFETY: as the caller says.
+                    return Err(Wrong { message: 0, number: Some(unsafe { self.column(at as usize, operands) }) });
                 }
             }
             n += (end - first) as usize;
@@ -219,7 +232,8 @@ impl Sparse {
                     let first = line * self.n_columns;
                     (0..self.n_columns).for_each(|at| sums.wrapping_add(at).write(read(0, first + at)));
                     for at in self.row(line, operands) {
-                        let sum = sums.wrapping_add(self.column(at, operands) as usize);
+                        let Some(column) = self.place(at, operands) else { continue };
+                        let sum = sums.wrapping_add(column);
                         sum.write(sum.read().plus(read(1, at)));
                     }
                     (0..self.n_columns).for_each(|at| write(first + at, sums.wrapping_add(at).read()));
@@ -247,7 +261,8 @@ impl Sparse {
                 // SAFETY: as the caller says.
                 for at in unsafe { self.row(row, operands) } {
                     // SAFETY: as the caller says.
-                    let first = unsafe { self.column(at, operands) } as usize * columns;
+                    let Some(column) = (unsafe { self.place(at, operands) }) else { continue };
+                    let first = column * columns;
                     for j in 0..columns {
                         if let Some(from) = from(first + j) {
                             sum = sum.plus(read(0, from).times(read(1, (at * rows + i) * columns + j)));
@@ -269,7 +284,8 @@ impl Sparse {
         unsafe {
             (0..n).for_each(|row| next.wrapping_add(row).write(0));
             for at in 0..self.n_entries {
-                let count = next.wrapping_add(self.column(at, operands) as usize);
+                let Some(column) = self.place(at, operands) else { continue };
+                let count = next.wrapping_add(column);
                 count.write(count.read() + 1);
             }
             let mut first = 0;
@@ -286,13 +302,60 @@ impl Sparse {
             start(n, first);
             for row in 0..n {
                 for at in self.row(row, operands) {
-                    let place = next.wrapping_add(self.column(at, operands) as usize);
-                    let to = place.read();
-                    place.write(to + 1);
-                    let to = to as usize;
+                    let Some(column) = self.place(at, operands) else { continue };
+                    let place = next.wrapping_add(column);
+                    let to = place.read() as usize;
+                    // Columns may have changed since they were counted.
+                    if to >= self.n_entries {
+                        continue;
+                    }
+                    place.write(to as u64 + 1);
                     let (from, result) = (operands[1].wrapping_add(at * width), operands[4].wrapping_add(to * width));
                     core::ptr::copy_nonoverlapping(from, result, width);
                     super::integer::put(operands[5].wrapping_add(to * self.index.0), self.index.0, row as i64);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A caller's other threads may change operands after the check: whatever rows and columns are by then, only the results are written.
+    #[test]
+    fn operands_that_change_after_the_check_lead_nowhere_else() {
+        const N: usize = 3;
+        const EDGE: usize = 8;
+        let (index, element) = ((4, Number::Signed), (4, Number::Float(23)));
+        let of = |form| Sparse { form, n_rows: N, n_entries: N, block: [1, 1], n_columns: N, element, index, start: index };
+        for form in [Form::Dense { n: N, is_left: false }, Form::Add, Form::Transpose] {
+            let work = of(form);
+            for wrong in [-1, 0, 1, N as i32, i32::MAX, i32::MIN] {
+                for at in 0..2 * N + 1 {
+                    let mut numbers = [0, 1, 2, 0, 1, 2, 3];
+                    numbers[at] = wrong;
+                    let (mut columns, mut starts) = (numbers[..N].to_vec(), numbers[N..].to_vec());
+                    let (mut dense, mut elements) = (vec![1f32; N * N], vec![1f32; N]);
+                    // Each result and the scratch memory lie between edges.
+                    let mut memory = [[-7i64; 2 * EDGE + N * N]; 4];
+                    let [result, further, starts_of, scratch] =
+                        memory.each_mut().map(|part| part[EDGE..].as_mut_ptr().cast::<u8>());
+                    let inputs = [
+                        dense.as_mut_ptr().cast(),
+                        elements.as_mut_ptr().cast(),
+                        columns.as_mut_ptr().cast(),
+                        starts.as_mut_ptr().cast(),
+                    ];
+                    let [a, b, c, d] = inputs;
+                    let operands = [a, b, c, d, result, further, starts_of, core::ptr::null_mut()];
+                    for line in 0..work.n_lines() {
+                        // SAFETY: the operands are as large as the work says, which checks what it reads in them.
+                        unsafe { work.line(line, &operands, scratch) };
+                    }
+                    let edges = memory.iter().flat_map(|part| part[..EDGE].iter().chain(&part[EDGE + N * N..]));
+                    assert!(edges.into_iter().all(|&word| word == -7), "{form:?} with {numbers:?}");
                 }
             }
         }

@@ -63,14 +63,15 @@ impl StridedSet {
         Walk { first: begin, stride, count: (distance.max(0) + by - 1) / by }
     }
 
-    /// Errors: a stride of 0 (0), and a number of positions that is not that of the part (1).
+    /// The walk along each axis. Errors: a stride of 0 (0), and a number of positions that is not that of the part (1).
     ///
     /// # Safety
     /// The operands are as large as the numbers say.
-    pub(super) unsafe fn check(&self, operands: &Operands) -> Result<(), Wrong> {
-        for axis in 0..self.rank {
+    unsafe fn walks(&self, operands: &Operands) -> Result<[Walk; MAX_RANK], Wrong> {
+        let mut walks = [Walk { first: 0, stride: 1, count: 0 }; MAX_RANK];
+        for (axis, walk) in walks[..self.rank].iter_mut().enumerate() {
             // SAFETY: as the caller says.
-            let walk = unsafe { self.walk(axis, operands) };
+            *walk = unsafe { self.walk(axis, operands) };
             if walk.stride == 0 {
                 return Err(Wrong { message: 0, number: None });
             }
@@ -78,7 +79,16 @@ impl StridedSet {
                 return Err(Wrong { message: 1, number: Some(walk.count) });
             }
         }
-        Ok(())
+        Ok(walks)
+    }
+
+    /// Errors: those of the walks.
+    ///
+    /// # Safety
+    /// The operands are as large as the numbers say.
+    pub(super) unsafe fn check(&self, operands: &Operands) -> Result<(), Wrong> {
+        // SAFETY: as the caller says.
+        unsafe { self.walks(operands) }.map(drop)
     }
 
     /// # Safety
@@ -89,8 +99,8 @@ impl StridedSet {
         // SAFETY: as the caller says; walks stay inside of their axes.
         unsafe {
             core::ptr::copy_nonoverlapping(data, result, count(&self.data) * self.width);
-            let mut walks = [Walk { first: 0, stride: 1, count: 0 }; MAX_RANK];
-            (0..self.rank).for_each(|axis| walks[axis] = self.walk(axis, operands));
+            // The lists may be a caller's, and another thread of it may have changed them since.
+            let Ok(walks) = self.walks(operands) else { return };
             for at in 0..count(&self.part) {
                 let (mut rest, mut step, mut to) = (at, 1, 0);
                 for axis in (0..self.rank).rev() {

@@ -92,10 +92,13 @@ impl<'a, T: Real> Kept<'a, T> {
     }
 
     pub(super) fn push(&mut self, sides: &[T; 5], class: T) {
-        let at = &mut self.strips.end[self.strips.of(sides[0])];
-        self.lists.iter_mut().zip(sides.iter().chain([&class])).for_each(|(list, &side)| list[*at] = side);
-        *at += 1;
         self.n += 1;
+        let at = &mut self.strips.end[self.strips.of(sides[0])];
+        // There is room for those that were counted; other threads of the caller may have moved boxes since.
+        if *at < self.lists[0].len() {
+            self.lists.iter_mut().zip(sides.iter().chain([&class])).for_each(|(list, &side)| list[*at] = side);
+            *at += 1;
+        }
     }
 
     /// Whether any of a class overlaps with a box by at least this part.

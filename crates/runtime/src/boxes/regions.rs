@@ -112,15 +112,22 @@ impl Regions {
     pub(super) unsafe fn check<T: Real>(&self, operands: &Operands) -> Result<(), Wrong> {
         for at in 0..self.n_rows {
             // SAFETY: as the caller says.
-            let row = unsafe { self.row::<T>(at, operands) };
-            let image = row[0].to_f64();
-            let is_there = image > -1.0 && (image as usize) < self.n_images;
-            let too_many = || self.of_bin != OfBin::LargestElement && self.points(&row).iter().product::<f64>() > MAX_POINTS;
-            if !is_there || too_many() {
-                return Err(Wrong { message: usize::from(is_there), number: Some(at as i128) });
-            }
+            unsafe { self.sound_row::<T>(at, operands) }?;
         }
         Ok(())
+    }
+
+    /// A row. Errors: that it is of an image that is not there, or has too many points.
+    ///
+    /// # Safety
+    /// There is such a row.
+    unsafe fn sound_row<T: Real>(&self, at: usize, operands: &Operands) -> Result<[T; 5], Wrong> {
+        // SAFETY: as the caller says.
+        let row = unsafe { self.row::<T>(at, operands) };
+        let image = row[0].to_f64();
+        let is_there = image > -1.0 && (image as usize) < self.n_images;
+        let too_many = || self.of_bin != OfBin::LargestElement && self.points(&row).iter().product::<f64>() > MAX_POINTS;
+        if is_there && !too_many() { Ok(row) } else { Err(Wrong { message: usize::from(is_there), number: Some(at as i128) }) }
     }
 
     /// Where a region starts along an axis, and the length of a bin.
@@ -141,8 +148,8 @@ impl Regions {
     /// # Safety
     /// The operands hold all rows and were [checked](Regions::check); no other thread uses the result of this row.
     pub(super) unsafe fn line<T: Real>(&self, line: usize, operands: &Operands) {
-        // SAFETY: as the caller says.
-        let row = unsafe { self.row::<T>(line, operands) };
+        // SAFETY: as the caller says. Another thread of the caller may have changed the row since it was checked.
+        let Ok(row) = (unsafe { self.sound_row::<T>(line, operands) }) else { return };
         let n_bins = self.bins[0] * self.bins[1];
         for bin in 0..n_bins {
             let at = [bin / self.bins[1], bin % self.bins[1]];

@@ -188,7 +188,8 @@ impl SuppressRows {
         unsafe {
             let [most, overlap] = core::array::from_fn(|at| value(operands[3 + at], self.limits[at]));
             let field = |row: usize, field: usize| self.rows.field::<T>(data, row, field);
-            let count = int(operands[1].wrapping_add(image * self.count.0), self.count) as usize;
+            // Checked, but another thread of the caller may have changed it since.
+            let count = int(operands[1].wrapping_add(image * self.count.0), self.count).clamp(0, n as i128) as usize;
             if overlap > 0.0 {
                 let keys = Kept::<T>::keys(scratch, n);
                 let keys = &mut keys[..count];
