@@ -60,8 +60,8 @@ fn a_conversation() {
     assert!(server.answer().contains("\"hoverProvider\":true"));
     server.send("{nope");
     assert!(server.answer().contains("no JSON"));
-    server.send(r#"{"jsonrpc":"2.0","id":2,"method":"shutdown"}"#);
-    assert!(server.answer().contains("\"id\":2"));
+    server.send(r#"{"jsonrpc":"2.0","id":4294967296,"method":"shutdown"}"#);
+    assert!(server.answer().contains("\"id\":4294967296,"));
     server.send(r#"{"jsonrpc":"2.0","method":"exit"}"#);
     assert_eq!(server.ended(), Some(0));
 }

@@ -4,7 +4,8 @@
 //! no message has is skipped without being held in memory. Only the end of the input ends the reading.
 
 use crate::server::{self, serve_over};
-use lsp_server::{Connection, ErrorCode, Message, RequestId, Response};
+use crate::wire;
+use lsp_server::{Connection, ErrorCode, Message};
 use lsp_types::MessageType;
 use lsp_types::notification::{Exit, Notification as _};
 use relayc_base::diag::Diagnostic;
@@ -28,7 +29,7 @@ pub fn serve() -> Result<bool, Diagnostic> {
     let read = move || {
         let mut frames = Frames::of(io::stdin().lock());
         while let Ok(Some(frame)) = frames.next() {
-            let frame = frame.and_then(|text| message(&text));
+            let frame = frame.and_then(|text| wire::read(&text));
             // Nothing comes after it: a reader that waited would keep the process.
             let is_last = matches!(&frame, Ok(Message::Notification(told)) if told.method == Exit::METHOD);
             let sent = match frame {
@@ -40,7 +41,8 @@ pub fn serve() -> Result<bool, Diagnostic> {
             }
         }
     };
-    let write = move || from_server.iter().try_for_each(|message| sys::stdout_with(|| message.write(&mut io::stdout().lock())));
+    let write =
+        move || from_server.iter().try_for_each(|message| sys::stdout_with(|| wire::write(message, &mut io::stdout().lock())));
     let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
     let (Ok(_), Ok(writer)) = (thread("reader").spawn(read), thread("writer").spawn(write)) else { return Ok(false) };
     let fine = serve_over(server);
@@ -86,7 +88,8 @@ impl<R: BufRead> Frames<R> {
                 None => {
                     self.told = true;
                     let line = shortened(&String::from_utf8_lossy(line), 60);
-                    return Ok(Some(Err(unread(&format!("expected the header of a message, found `{line}`")))));
+                    let why = format!("expected the header of a message, found `{line}`");
+                    return Ok(Some(Err(server::log(MessageType::ERROR, &why))));
                 }
             }
         }
@@ -104,26 +107,13 @@ fn header(line: &[u8]) -> Option<(&str, &str)> {
 fn body(input: &mut impl BufRead, length: u64) -> io::Result<Result<Vec<u8>, Message>> {
     if length > MAX_FRAME {
         io::copy(&mut input.by_ref().take(length), &mut io::sink())?;
-        return Ok(Err(unread(&format!("a message of {length} bytes is too long"))));
+        let why = format!("a message of {length} bytes is too long");
+        return Ok(Err(wire::refused(&Value::Null, ErrorCode::InvalidRequest, why)));
     }
     let mut text = vec![];
     // Grows with what comes, whatever the header claims.
     input.by_ref().take(length).read_to_end(&mut text)?;
     Ok(Ok(text))
-}
-
-/// The message in a frame, or what to say about one that is none.
-fn message(text: &[u8]) -> Result<Message, Message> {
-    let value: Value = serde_json::from_slice(text).map_err(|error| unread(&format!("a message that is no JSON: {error}")))?;
-    let id = value.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
-    serde_json::from_value(value).map_err(|error| match id {
-        Some(id) => Response::new_err(id, ErrorCode::InvalidRequest as i32, error.to_string()).into(),
-        None => unread(&format!("what was sent is no message: {error}")),
-    })
-}
-
-fn unread(why: &str) -> Message {
-    server::log(MessageType::ERROR, why)
 }
 
 #[cfg(test)]
@@ -134,11 +124,11 @@ mod tests {
         let mut frames = Frames::of(bytes);
         let mut found = vec![];
         while let Ok(Some(frame)) = frames.next() {
-            found.push(match frame.and_then(|text| message(&text)) {
-                Ok(Message::Request(request)) => format!("{} {}", request.id, request.method),
+            found.push(match frame.and_then(|text| wire::read(&text)) {
+                Ok(Message::Request(request)) => request.method,
                 Ok(Message::Notification(notification)) => notification.method,
-                Ok(Message::Response(response)) => format!("{} answered", response.id),
-                Err(Message::Response(response)) => format!("{} refused", response.id),
+                Ok(Message::Response(_)) => "answered".to_owned(),
+                Err(Message::Response(_)) => "refused".to_owned(),
                 Err(_) => "unread".to_owned(),
             });
         }
@@ -163,15 +153,15 @@ mod tests {
         ];
         let bytes: String = wrong.iter().map(|wrong| format!("{wrong}{good}")).collect();
         let found = frames(bytes.as_bytes());
-        assert_eq!(found.iter().filter(|found| *found == "1 shutdown").count(), wrong.len(), "{found:?}");
-        assert_eq!(found.iter().filter(|found| *found == "7 refused").count(), 1);
+        assert_eq!(found.iter().filter(|found| *found == "shutdown").count(), wrong.len(), "{found:?}");
+        assert_eq!(found.iter().filter(|found| *found == "refused").count(), 5, "{found:?}");
     }
 
     #[test]
     fn a_length_is_no_reason_to_take_memory() {
         let huge = format!("Content-Length: {}\r\n\r\n{{}}", u64::MAX);
-        assert_eq!(frames(huge.as_bytes()), ["unread"]);
+        assert_eq!(frames(huge.as_bytes()), ["refused"]);
         let large = format!("Content-Length: {}\r\n\r\n{{}}", MAX_FRAME);
-        assert_eq!(frames(large.as_bytes()), ["unread"]);
+        assert_eq!(frames(large.as_bytes()), ["refused"]);
     }
 }

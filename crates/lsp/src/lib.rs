@@ -21,6 +21,7 @@ mod rules;
 mod server;
 mod settings;
 mod text;
+mod wire;
 mod words;
 mod workspace;
 
