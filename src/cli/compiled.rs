@@ -22,6 +22,7 @@ use relayc_driver::run::{self, Limits};
 use relayc_driver::specialise;
 use relayc_driver::timings::Timings;
 use relayc_driver::{Phase, Program, ReadOptions, show};
+use relayc_sys as sys;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -393,7 +394,7 @@ impl Given {
     /// Compiles the functions of outside compilers, each within the time. Weights are constants by now. Errors: those of
     /// [`external::compile`].
     pub(crate) fn externals(&self, program: &mut Program, timeout: Option<Duration>) -> Result<Externals, Diagnostic> {
-        external::compile(&mut program.module, &self.entry, &self.external, timeout)
+        sys::interruptible(|| external::compile(&mut program.module, &self.entry, &self.external, timeout))
     }
 
     /// Reports why nothing was compiled; returns the exit code.

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 struct Place {
     folder: tempfile::TempDir,
@@ -245,4 +247,32 @@ const relayc_external relayc_external_function = { RELAYC_EXTERNAL_VERSION, 1, t
     );
     let said = place.relayc(&["run", "sizes.relay", "-i", "x=3xf32=1", "--external", &external]);
     assert!(said.code == Some(2) && said.err.contains("sizes that are known"), "{}", said.err);
+}
+
+/// A signal ends the compiler with what it started, then relayc; nothing stays of the folder.
+#[test]
+fn an_interrupt_ends_the_compiler_too() {
+    let place = Place::new();
+    place.write("cc.sh", "#!/bin/sh\nsleep 600 & echo $! > pid && mv pid started; wait\n");
+    fs::set_permissions(place.at("cc.sh"), fs::Permissions::from_mode(0o700)).expect("ours");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relayc"));
+    command.args(RUN).args(["--external", &format!("tiny={}", place.at("cc.sh").display())]);
+    let mut child = command.current_dir(place.folder.path()).env("TMPDIR", place.at("tmp")).spawn().expect("relayc runs");
+    let start = Instant::now();
+    let waited = |what: &str| {
+        assert!(start.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    while !place.at("started").exists() {
+        waited("the compiler does not start");
+    }
+    let pid = fs::read_to_string(place.at("started")).expect("it is there");
+    let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("there is a kill");
+    assert!(sent.success());
+    assert_eq!(child.wait().expect("it ends").signal(), Some(15), "as without a compiler");
+    let stat = format!("/proc/{}/stat", pid.trim());
+    while fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+        waited("what the compiler started is still there");
+    }
+    assert_eq!(fs::read_dir(place.at("tmp")).expect("ours").count(), 0, "its folder stays");
 }

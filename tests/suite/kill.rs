@@ -85,7 +85,7 @@ fn an_interrupted_writer_leaves_no_temporary() {
     let left = || std::fs::read_dir(folder.path()).expect("the folder").count();
     let n_files = left();
     let mut random = fastrand::Rng::with_seed(11);
-    for signal in ["-INT", "-TERM", "-HUP"].iter().cycle().take(60) {
+    for signal in ["-INT", "-TERM", "-HUP", "-QUIT", "-XCPU", "-ALRM", "-USR1"].iter().cycle().take(70) {
         let mut child = relayc(folder.path(), &args).spawn().expect("relayc starts");
         std::thread::sleep(whole.mul_f64(random.f64()));
         let killed = Command::new("kill").args([signal, &*child.id().to_string()]).stderr(Stdio::null()).status();

@@ -14,7 +14,7 @@ use std::io::ErrorKind;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use system::{Words, end, has_ended};
-pub use system::{interrupted, note_interrupts};
+pub use system::{interrupted, interruptible, note_interrupts};
 
 /// Bytes of a command's standard error that are kept.
 const KEPT: usize = 1 << 20;

@@ -24,7 +24,7 @@ mod waiting;
 mod write;
 
 pub use bytes::{Number, bytes_of, bytes_of_mut};
-pub use child::{Ended, interrupted, note_interrupts, run};
+pub use child::{Ended, interrupted, interruptible, note_interrupts, run};
 pub use confined::read_inside;
 use cursor::Cursor;
 pub use errors::{reason, unreadable};

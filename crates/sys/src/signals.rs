@@ -9,6 +9,6 @@ mod linux;
 mod plain;
 
 #[cfg(feature = "linux")]
-pub(crate) use linux::{Watched, prepare, watch};
+pub(crate) use linux::{ENDING, Watched, prepare, watch};
 #[cfg(not(feature = "linux"))]
 pub(crate) use plain::{Watched, prepare, watch};

@@ -35,16 +35,18 @@ fn gone(pid: &str) {
 
 #[test]
 fn nothing_stays_of_a_reduction_that_is_ended() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (mut child, command) = in_the_middle(folder.path());
-    let ended = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("there is a kill");
-    assert!(ended.success());
-    assert_eq!(child.wait().expect("it ends").code(), Some(128 + 15), "as of a process that SIGTERM ended");
-    gone(&command);
-    let temporary = std::fs::read_dir(folder.path().join("temporary")).expect("ours").count();
-    assert_eq!(temporary, 0, "temporary files stay");
-    let small = std::fs::read_to_string(folder.path().join("small.relay")).expect("the smallest so far is written");
-    assert!(small.contains("tanh"), "{small}");
+    for (signal, number) in [("-TERM", 15), ("-QUIT", 3)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut child, command) = in_the_middle(folder.path());
+        let ended = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("there is a kill");
+        assert!(ended.success());
+        assert_eq!(child.wait().expect("it ends").code(), Some(128 + number), "as of a process that {signal} ended");
+        gone(&command);
+        let temporary = std::fs::read_dir(folder.path().join("temporary")).expect("ours").count();
+        assert_eq!(temporary, 0, "temporary files stay");
+        let small = std::fs::read_to_string(folder.path().join("small.relay")).expect("the smallest so far is written");
+        assert!(small.contains("tanh"), "{small}");
+    }
 }
 
 #[test]

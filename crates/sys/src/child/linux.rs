@@ -1,6 +1,7 @@
 //! A command is the first of a process group, which is ended as a whole; its pipe is polled.
 
 use super::KEPT;
+use crate::signals::ENDING;
 use std::io::{ErrorKind, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
@@ -111,10 +112,31 @@ extern "C" fn note(signal: libc::c_int) {
     INTERRUPTED.store(signal, Ordering::Relaxed);
 }
 
-/// From now on the first Ctrl-C or request to terminate is only noted ([`interrupted`]); a second one ends the process. Ignored
-/// signals stay ignored, as `nohup` wants it.
+/// From now on the first signal that would end the process, such as that of Ctrl-C, is only noted ([`interrupted`]); a second one ends the
+/// process. Ignored signals stay ignored, as `nohup` wants it.
 pub fn note_interrupts() {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+    note_all();
+}
+
+/// Does work that stops when the process is [`interrupted`], and leaves nothing behind. The signal ends the process after it.
+pub fn interruptible<T>(work: impl FnOnce() -> T) -> T {
+    let before = note_all();
+    let done = work();
+    for (&signal, before) in ENDING.iter().zip(&before) {
+        // SAFETY: the handler is the one that the signal had.
+        unsafe { libc::sigaction(signal, before, std::ptr::null_mut()) };
+    }
+    match INTERRUPTED.swap(0, Ordering::Relaxed) {
+        0 => {}
+        // SAFETY: it takes a number only.
+        signal => drop(unsafe { libc::raise(signal) }),
+    }
+    done
+}
+
+/// Sets the handlers that note signals. Gives those of before.
+fn note_all() -> [libc::sigaction; ENDING.len()] {
+    ENDING.map(|signal| {
         // SAFETY: the handler stores to an atomic and nothing else; the structures are made of numbers, for which zeros are values,
         // and live longer than the calls.
         unsafe {
@@ -125,8 +147,9 @@ pub fn note_interrupts() {
                 new.sa_flags = libc::SA_RESETHAND;
                 libc::sigaction(signal, &new, std::ptr::null_mut());
             }
+            old
         }
-    }
+    })
 }
 
 /// Whether the process was asked to stop: the exit code that a shell has for the signal.

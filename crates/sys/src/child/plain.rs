@@ -91,6 +91,11 @@ fn forward(mut pipe: ChildStderr, pieces: &SyncSender<Vec<u8>>) {
 /// Does nothing: the standard library knows no signals, so an interrupt ends the process at once.
 pub fn note_interrupts() {}
 
+/// Does the work.
+pub fn interruptible<T>(work: impl FnOnce() -> T) -> T {
+    work()
+}
+
 /// Whether the process was asked to stop: never, since it would have ended.
 pub fn interrupted() -> Option<u8> {
     None

@@ -10,6 +10,22 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 /// More files than a command writes at one time; one past them stays when the process is ended.
 const MOST: usize = 64;
 
+/// The signals that come from outside and end a process that has no handler: keys, `kill`, `timeout`, limits and timers. Those that a
+/// fault of the process raises are not among them.
+pub(crate) const ENDING: [libc::c_int; 11] = [
+    libc::SIGINT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGXCPU,
+    libc::SIGALRM,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGIO,
+];
+
 /// The names of the files that are being written. Whoever takes a name out of its place owns it.
 static NAMES: [AtomicPtr<c_char>; MOST] = [const { AtomicPtr::new(null_mut()) }; MOST];
 
@@ -52,7 +68,7 @@ fn free(name: *mut c_char) {
 pub(crate) fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        for signal in ENDING {
             handle(signal, clean_and_end);
         }
         // Not ignored: commands that are run would inherit that.
