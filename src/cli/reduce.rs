@@ -233,7 +233,9 @@ impl Property for Command<'_> {
         if !self.console.quiet {
             self.console.words(&format!("{}\n", progress(counts, size)));
         }
-        self.args.output.as_deref().map_or(Ok(()), |path| write(path, candidate))
+        // A stream gets the last one only.
+        let file = self.args.output.as_deref().filter(|path| !sys::is_stream(path));
+        file.map_or(Ok(()), |path| write(path, candidate))
     }
 
     fn stopped(&self) -> bool {

@@ -136,6 +136,11 @@ pub(super) fn rename(file: NamedTempFile, path: &Path) -> std::io::Result<()> {
 /// Bytes of the buffer that gathers small writes.
 const BUFFER: usize = 256 << 10;
 
+/// Whether a path is standard output, a device or a pipe: what was written there is not replaced by what is written later.
+pub fn is_stream(path: &Path) -> bool {
+    matches!(target_of(path), Ok(Target::StandardOutput | Target::Direct))
+}
+
 /// Classifies a path before anything is written.
 fn target_of(path: &Path) -> Result<Target, Diagnostic> {
     let failed = |error: &Error| errors::unwritable(path.display(), error);
