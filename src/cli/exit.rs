@@ -4,7 +4,7 @@
 //! signal of such a pipe gives. Every other code stays: `relayc check --message-format json net.relay | head` exits with that of
 //! the check.
 
-use relayc_base::diag::Diagnostic;
+use relayc_base::diag::{Diagnostic, codes};
 
 pub(crate) const FINE: u8 = 0;
 /// The program is wrong, or a test or an expectation failed.
@@ -39,8 +39,13 @@ pub(crate) fn of_run(diagnostics: &[Diagnostic]) -> u8 {
     gravest(diagnostics, FAILED).max(if diagnostics.is_empty() { FINE } else { FAILED })
 }
 
-/// The most serious exit code. A limit (`E08`) has the exit code of the phase that it stops.
+/// The most serious exit code. A limit (`E08`) has the exit code of the phase that it stops; E0804 is about files other than texts,
+/// such as the archive that a program comes in.
 fn gravest(diagnostics: &[Diagnostic], limit: u8) -> u8 {
-    let code = |d: &Diagnostic| if d.code.id().starts_with("E08") { limit } else { d.code.exit_code() };
+    let code = |d: &Diagnostic| match d.code {
+        code if code == codes::E0804 => USAGE,
+        code if code.id().starts_with("E08") => limit,
+        code => code.exit_code(),
+    };
     diagnostics.iter().filter(|d| d.is_error()).map(code).max().unwrap_or(FINE)
 }
