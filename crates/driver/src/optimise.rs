@@ -269,9 +269,10 @@ impl Answers {
             return Ok(());
         }
         let after = self.of(module);
+        let allowed = if pass.reorders_terms { Allowed::OfReordered } else { Allowed::OfStorage };
         // What nobody uses may fail before and be gone after a pass, and which of several failures comes first is not said either.
         for (before, now) in self.before.1.iter().zip(&after).filter(|(before, _)| before.is_ok()) {
-            agree((&self.before.0, before), (module, now), Allowed::OfStorage)
+            agree((&self.before.0, before), (module, now), allowed)
                 .map_err(|why| passes::broken(pass.name, &format!("the result of `@{}` has changed, {why}", self.entry)))?;
         }
         self.before = (module.clone(), after);

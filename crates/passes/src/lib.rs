@@ -104,6 +104,8 @@ pub struct Pass {
     pub params: &'static [Param],
     /// Whether every function keeps its type, and its results up to the order of sums.
     pub keeps_answers: bool,
+    /// Whether it adds and multiplies in another order. A result that was infinite may be NaN then, or the reverse.
+    pub reorders_terms: bool,
     /// Whether it needs types; one that does not works on a program without them too, and gives none.
     pub needs_types: bool,
     /// Returns false if it left the program as it was, with all its types. Errors: E0743, for a program that it cannot rewrite.
@@ -256,8 +258,16 @@ pub fn before_partition(level: u8) -> Vec<Step> {
 
 impl Pass {
     /// For `..Pass::BASE`: on request, without parameters.
-    pub(crate) const BASE: Pass =
-        Pass { name: "", doc: "", level: ON_REQUEST, params: &[], keeps_answers: true, needs_types: true, run: |_, _| Ok(false) };
+    pub(crate) const BASE: Pass = Pass {
+        name: "",
+        doc: "",
+        level: ON_REQUEST,
+        params: &[],
+        keeps_answers: true,
+        reorders_terms: false,
+        needs_types: true,
+        run: |_, _| Ok(false),
+    };
 
     /// The first sentence of the documentation.
     pub fn summary(&self) -> &'static str {

@@ -35,6 +35,7 @@ pub(crate) const PASS: Pass = Pass {
     doc: "Writes batch normalisation as a multiplication and an addition, and dropout as its operand. Layer, group and instance \
           normalisation stay as they are: they have kernels.",
     level: 1,
+    reorders_terms: true,
     run: |module, cx| Ok(run(module, cx)),
     ..Pass::BASE
 };

@@ -38,6 +38,7 @@ pub(crate) const PASS: Pass = Pass {
     doc: "Moves multiplications of channels by constants into the weights of the products before or behind them. Additions that \
           follow each other behind a product become one bias.",
     level: 1,
+    reorders_terms: true,
     run: |module, cx| Ok(run(module, cx)),
     ..Pass::BASE
 };
