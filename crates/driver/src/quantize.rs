@@ -91,7 +91,8 @@ impl Accuracy {
 
     /// Signal over noise in dB; infinite without any noise.
     fn decibels(&self) -> f64 {
-        10.0 * (self.signal / self.noise).log10()
+        // Without noise it is exact, also where all numbers are 0.
+        if self.noise == 0.0 { f64::INFINITY } else { 10.0 * (self.signal / self.noise).log10() }
     }
 
     /// The largest difference over the largest magnitude.
