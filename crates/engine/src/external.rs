@@ -7,7 +7,7 @@
 use super::compile::nested;
 use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_base::text::{count, escape_control};
+use relayc_base::text::{count, escape_control, shortened};
 use relayc_driver::bind::{Bound, leaves, tensors_in};
 use relayc_driver::compare::values::{self, Allowed};
 use relayc_driver::run::{Limits, to_bound, to_value};
@@ -241,7 +241,7 @@ fn library(compiler: &Compiler, text: &str, weights: &Named, timeout: Option<Dur
     let ended = sys::run(&command, timeout).map_err(|error| failed(format!("cannot be started: {error}")))?;
     if let Some(how) = unfinished(&ended) {
         let said = String::from_utf8_lossy(&ended.stderr);
-        let said = said.lines().take(SAID).map(|line| format!("it said: {}", escape_control(line)));
+        let said = said.lines().take(SAID).map(|line| format!("it said: {}", escape_control(&shortened(line, 120))));
         return Err(said.fold(failed(how), |failed, line| failed.note(line)));
     }
     if !at(LIBRARY).is_file() {
