@@ -56,7 +56,7 @@ pub struct Golden {
 }
 
 /// Collects the tests of a path: a file, or all programs under a folder; `sessions` adds the sessions there. Other files are not
-/// tests. Hidden folders and those called `data` or `target` are skipped.
+/// tests, nor are pipes and devices. Hidden folders, those called `data` or `target`, and links to folders are skipped.
 ///
 /// Errors: a path that is not there, and a folder that cannot be read. A file below a folder is a test that fails then.
 pub fn collect(path: &Path, sessions: bool) -> std::io::Result<Vec<Golden>> {
@@ -66,10 +66,15 @@ pub fn collect(path: &Path, sessions: bool) -> std::io::Result<Vec<Golden>> {
     while let Some(path) = left.pop() {
         if path.is_dir() {
             for entry in std::fs::read_dir(&path)? {
-                let path = entry?.path();
+                let entry = entry?;
+                let path = entry.path();
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                let is_test = name.ends_with(".relay") || (sessions && name.ends_with(".console"));
-                let is_room = path.is_dir() && !name.starts_with('.') && !matches!(&*name, "data" | "target" | "node_modules");
+                let is_named = name.ends_with(".relay") || (sessions && name.ends_with(".console"));
+                let is_test = is_named && !std::fs::metadata(&path).is_ok_and(|found| !found.is_file());
+                // Of the entry itself: links may lead back.
+                let is_room = entry.file_type()?.is_dir()
+                    && !name.starts_with('.')
+                    && !matches!(&*name, "data" | "target" | "node_modules");
                 if is_test || is_room {
                     left.push(path);
                 }
