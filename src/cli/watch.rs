@@ -9,6 +9,8 @@ use super::check::Checking;
 use super::projects::Projects;
 use super::{Console, Format};
 use changes::{Changes, Form};
+use relayc_base::Sources;
+use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::count;
 use relayc_driver::config::{self, Reach};
 use relayc_driver::lint::Levels;
@@ -102,6 +104,13 @@ fn check(console: &Console, args: &Args, files: &BTreeSet<PathBuf>, projects: &m
     projects.forget();
     let (mut n_errors, mut n_warnings) = (0, 0);
     for path in files {
+        // Reading it would wait for whoever writes to it, also when it is a file again.
+        if sys::is_stream(path) {
+            let words = format!("cannot read `{}`: it is a pipe or a device, which cannot be watched", path.display());
+            console.diagnostics(&[Diagnostic::new(codes::E0701, words)], &Sources::default());
+            n_errors += 1;
+            continue;
+        }
         let how = args.checking.how(path, projects);
         let program = driver::check_file(path, Phase::Lint, &how);
         console.diagnostics(&program.diagnostics, &program.sources);

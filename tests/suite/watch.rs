@@ -77,6 +77,10 @@ fn every_way_to_save_is_seen() {
     watch.checked(": 0 errors");
     fs::remove_file(watch.path("net.relay")).expect("it is removed");
     assert!(watch.checked(": 1 error,").iter().any(|line| line.contains("E0701")));
+    // A pipe is not waited for: it may be a file again.
+    assert!(Command::new("mkfifo").arg(watch.path("net.relay")).status().is_ok_and(|status| status.success()));
+    watch.until(&["E0701", "it is a pipe"]);
+    fs::remove_file(watch.path("net.relay")).expect("it is removed");
     fs::write(watch.path("net.relay"), RIGHT).expect("it is written");
     watch.checked(": 0 errors");
     // A burst ends with what was written last.
