@@ -3,6 +3,7 @@
 
 use super::nodes::In::{Bytes, Data, Floats, Missing};
 use super::nodes::{F32, I32, I64, U8, float, floats, gives, int, ints, refused, text};
+use relayc_exchange::onnx::proto::AttributeProto;
 
 #[test]
 fn functions() {
@@ -137,4 +138,29 @@ fn attention_of_several() {
     let line = "@main([1, 0, 0, 1, 2, 0, 0, 2], [1]) ~1e-6 [[[0, 0, 1, 1], [1.2, -1.2, 1.6, 1.6]]]";
     gives("com.microsoft.RotaryEmbedding", 1, &[], &turned, 1, line);
     refused("com.microsoft.RotaryEmbedding", 1, &[float("scale", 2.0)], &turned, "scale");
+}
+
+/// Elements of a batch have kept different numbers of keys: the second one row of two. Queries of 0 see all keys alike.
+#[test]
+fn attention_of_groups_to_what_was_kept() {
+    let heads = |more: &[AttributeProto]| [&[int("num_heads", 2), int("kv_num_heads", 1)], more].concat();
+    let past = || Data(F32, &[2, 1, 2, 1]);
+    let total = || Bytes(I32, &[1], &[3, 0, 0, 0]);
+    let (q, new) = (Data(F32, &[2, 1, 2]), || Data(F32, &[2, 1, 1]));
+    let given = [q, new(), new(), past(), past(), Data(I32, &[2]), total()];
+    let kind = "com.microsoft.GroupQueryAttention";
+    let run = |result: &str| format!("@main([0, 0, 0, 0], [0, 0], [3, 7], [0, 0, 0, 0], [1, 2, 5, 99], [2, 1]) ~1e-6 {result}");
+    gives(kind, 1, &heads(&[]), &given, 1, &run("[[[2, 2]], [[6, 6]]]"));
+    gives(kind, 1, &heads(&[int("local_window_size", 2)]), &given, 1, &run("[[[2.5, 2.5]], [[6, 6]]]"));
+    gives(kind, 1, &heads(&[int("smooth_softmax", 1)]), &given, 1, &run("[[[1.5, 1.5]], [[4, 4]]]"));
+    let kept = "([[[2, 2]], [[6, 6]]], [[[[0], [0], [0]]], [[[0], [0], [0]]]], [[[[1], [2], [3]]], [[[5], [7], [7]]]])";
+    gives(kind, 1, &heads(&[]), &given, 3, &run(kept));
+    refused(kind, 1, &heads(&[text("k_quant_type", "PER_TENSOR")]), &given, "quantized keys");
+    // All at once: each query sees those before it; and the second position is turned by a right angle.
+    let [cos, sin] = [Floats(&[2, 1], &[1.0, 0.0]), Floats(&[2, 1], &[0.0, 1.0])];
+    let packed =
+        [Data(F32, &[1, 2, 6]), Missing, Missing, Missing, Missing, Data(I32, &[1]), Bytes(I32, &[1], &[2, 0, 0, 0]), cos, sin];
+    let one_head = [int("num_heads", 1), int("kv_num_heads", 1), int("do_rotary", 1)];
+    let line = "@main([0, 0, 1, 2, 5, 6, 0, 0, 1, 2, 7, 8], [1]) ~1e-6 ([[[5, 6], [6, 7]]], [[[[1, 2], [-2, 1]]]], [[[[5, 6], [7, 8]]]])";
+    gives(kind, 1, &one_head, &packed, 3, line);
 }

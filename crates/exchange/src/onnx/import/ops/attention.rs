@@ -70,7 +70,7 @@ fn attention(cx: &mut Cx) -> Results {
 }
 
 /// Repeats each head of keys or values for `times` heads of the queries.
-fn repeated(cx: &mut Cx, x: Val, times: i64) -> Result {
+pub(super) fn repeated(cx: &mut Cx, x: Val, times: i64) -> Result {
     if times == 1 {
         return Ok(x);
     }

@@ -10,7 +10,7 @@ use super::{Converter, op};
 use relayc_ir::types::Dim;
 
 /// `(batch, length, n * size)` as `(batch, n, length, size)`; what has four axes stays.
-fn by_heads(cx: &mut Cx, x: Val, n: i64) -> Result {
+pub(super) fn by_heads(cx: &mut Cx, x: Val, n: i64) -> Result {
     if cx.rank(x)? == 4 {
         return Ok(x);
     }
@@ -20,7 +20,7 @@ fn by_heads(cx: &mut Cx, x: Val, n: i64) -> Result {
 }
 
 /// The length of an axis of four.
-fn length(cx: &Cx, x: Val, axis: usize) -> Result<Dim> {
+pub(super) fn length(cx: &Cx, x: Val, axis: usize) -> Result<Dim> {
     cx.shape(x)?.get(axis).copied().ok_or_else(|| Refusal::wrong("an operand without four axes"))
 }
 

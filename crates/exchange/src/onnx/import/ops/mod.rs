@@ -14,6 +14,7 @@ mod control;
 mod conv;
 mod counted;
 pub(crate) mod curves;
+mod grouped_attention;
 mod index;
 mod loss;
 mod matmul;
@@ -62,6 +63,7 @@ const FAMILIES: &[&[Converter]] = &[
     counted::signal::FAMILY,
     curves::FAMILY,
     index::FAMILY,
+    grouped_attention::FAMILY,
     loss::FAMILY,
     matmul::FAMILY,
     microsoft::FAMILY,
