@@ -148,6 +148,17 @@ fn refused_of(kind: &str, opset: i64, attributes: &[AttributeProto], operands: &
 }
 
 #[test]
+fn determinants() {
+    let line = "@main([1, 2, 3, 4, 2, 0, 0, 3]) == [-2, 6]";
+    gives("Det", 11, &[], &[Data(F32, &[2, 2, 2])], 1, line);
+    gives("Det", 11, &[], &[Data(F32, &[3, 3])], 1, "@main([2, 0, 1, 1, 3, 2, 0, 1, 4]) == 21");
+    gives("Det", 11, &[], &[Data(F32, &[4, 4])], 1, "@main([0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 3]) == -6");
+    gives("Det", 11, &[], &[Data(F32, &[1, 1])], 1, "@main([5]) == 5");
+    refused("Det", 11, &[], &[Data(F32, &[5, 5])], "5 rows");
+    refused("Det", 11, &[], &[Data(F32, &[2, 3])], "2 rows and 3 columns");
+}
+
+#[test]
 fn reductions() {
     let rows = || Data(F32, &[2, 2]);
     let attributes = [ints("axes", &[1]), int("keepdims", 0)];

@@ -22,7 +22,6 @@ const TRAINING: &str = "a step of training, and a program is for inference";
 pub(crate) const REFUSED: &[Refused] = &[
     no("Bernoulli", RANDOM),
     no("CausalConvWithState", YOUNG),
-    no("Det", "Relay has no determinant"),
     no("ImageDecoder", "Relay decodes no pictures"),
     no("LinearAttention", YOUNG),
     no("Multinomial", RANDOM),
