@@ -230,6 +230,78 @@ fn loops_append_to_sequences() {
     refused(&read, "E0715", "in one turn");
 }
 
+/// Repeats each row, as torch's exporter writes `repeat_interleave` along an axis whose length only a run knows: the loop takes
+/// the rows out of a sequence, and its results are joined.
+#[test]
+fn rows_of_an_open_axis_are_repeated() {
+    let with = |rows: &str, lengths: &[&str], times: &str| {
+        let turn = graph(
+            &[value("i", I64, &[]), value("before", BOOL, &[]), value("all", F32, &[])],
+            &[
+                "row = SequenceAt(s, i)",
+                &format!("size = {times}"),
+                "longer = Expand(row, size)",
+                "all2 = SequenceInsert(all, longer)",
+                "go = Identity(before)",
+            ],
+            &[value("go", BOOL, &[]), value("all2", F32, &[])],
+        );
+        let sizes = ["of_x = Shape(x)", "n = Gather(of_x, vec0)", "three = Expand(ints3, n)", "ones = ConstantOfShape(n)"];
+        let sequences = [rows, "e = SequenceEmpty()", "seen = Loop(n, yes, e)"];
+        let lines = [&sizes[..], lengths, &sequences].concat();
+        let inputs = [value("x", F32, &[-1, 1]), value("times", I64, &[-2])];
+        let numbers =
+            [("vec0", Ints(&[1], &[0])), ("ints3", Ints(&[], &[3])), ("yes", Bytes(BOOL, &[], &[1])), ("one", Ints(&[1], &[1]))];
+        let mut model = model(&inputs, &numbers, &lines, &[body("body", turn)]);
+        let main = model.graph.as_mut().expect("a graph");
+        let one = TensorProto { data_type: Some(I64), dims: vec![1], int64_data: vec![1], ..TensorProto::default() };
+        main.node[3].attribute = vec![AttributeProto { t: Some(Box::new(one)), ..attribute("value", attribute_type::TENSOR) }];
+        main.node.push(NodeProto { attribute: vec![int("axis", 1)], ..node("y = ConcatFromSequence(seen)") });
+        main.output = vec![ValueInfoProto { name: Some("y".into()), r#type: None }];
+        model
+    };
+    let rows = "s = SplitToSequence(x, ones)";
+    let same = with(rows, &["r = SplitToSequence(three, ones)"], "SequenceAt(r, i)");
+    let text = text_that_gives(&same, &["@main([[1], [2]], []) == [[1, 1, 1, 2, 2, 2]]"]);
+    assert!(!text.contains("dyn.broadcast_to"), "{text}");
+    // By numbers of the data.
+    let other = with(rows, &["r = SplitToSequence(times)"], "SequenceAt(r, i)");
+    text_that_gives(&other, &["@main([[1], [2], [3]], [2, 0, 1]) == [[1, 1, 3]]"]);
+    refused(&with("s = SplitToSequence(x, times)", &[], "Identity(one)"), "E0715", "lengths that only a run knows");
+}
+
+/// Dimensions that the body of a loop has are not given up for those that the model leaves out.
+#[test]
+fn scanned_results_keep_their_sizes() {
+    let turn = graph(
+        &[value("i", I64, &[]), value("before", BOOL, &[]), value("v", F32, &[-1])],
+        &["v2 = Add(v, x)", "go = Identity(before)"],
+        &[value("go", BOOL, &[]), value("v2", F32, &[-1]), value("v2", F32, &[-1])],
+    );
+    let mut model = model(&[value("n", I64, &[]), value("x", F32, &[-1])], &[], &["y, all = Loop(n, _, x)"], &[]);
+    let mut turn = turn;
+    let unsaid = turn.output[2].r#type.as_mut().and_then(|ty| ty.tensor_type.as_mut()).expect("a tensor");
+    unsaid.shape = Some(TensorShapeProto { dim: vec![DimensionProto::default()] });
+    model.graph.as_mut().expect("a graph").node[0].attribute = vec![body("body", turn)];
+    text_that_gives(&model, &["@main(2, [1, 5]) == ([3, 15], [[2, 10], [3, 15]])", "@main(0, [1]) == ([1], [])"]);
+}
+
+/// The rank of a result is that of every run: an open axis stays, whatever a run gives it.
+#[test]
+fn an_open_axis_is_not_squeezed() {
+    let branch = |line: &str, name: &str| graph(&[], &[line], &[value(name, F32, &[])]);
+    let inside = [
+        body("then_branch", branch("dropped = Squeeze(x, vec0)", "dropped")),
+        body("else_branch", branch("kept = Identity(x)", "kept")),
+    ];
+    let asks = ["of_x = Shape(x)", "n = Gather(of_x, vec0)", "is_one = Equal(n, one)", "y = If(is_one)"];
+    let numbers = [("vec0", Ints(&[1], &[0])), ("one", Ints(&[1], &[1]))];
+    let of = |first: i64| model(&[value("x", F32, &[first, 2])], &numbers, &asks, &inside);
+    text_that_gives(&of(-1), &["@main([[1, 2], [3, 4]]) == [[1, 2], [3, 4]]"]);
+    gives(&of(1), &["@main([[1, 2]]) == [1, 2]"]);
+    gives(&of(2), &["@main([[1, 2], [3, 4]]) == [[1, 2], [3, 4]]"]);
+}
+
 /// Sums along the second axis, of which every sum is seen, negated.
 fn sums(columns: i64, more: &[AttributeProto]) -> ModelProto {
     let turn = graph(

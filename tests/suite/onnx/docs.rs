@@ -51,8 +51,11 @@ program's parameters, such as `input_1`, are understood too.
 - A `Scan` is unrolled; its length must be known. A `Loop` of up to 64 iterations is unrolled if their number is known; any other
   becomes a recursive function. A `Loop` with a trip count and without a condition ignores the condition of its body, as the standard
   says.
-- A sequence whose length follows from the model is a tuple. One that a `Loop` only appends to, perhaps in each branch of an `If`, is
-  a tensor, whose first axis runs over the sequence.
+- A sequence whose length follows from the model is a tuple. One that a `Loop` only appends to, perhaps in each branch of an `If`, or
+  that cuts an axis of any length into pieces of length 1, is a tensor, whose first axis runs over the sequence; or that has the
+  tensors one behind another, if the next node joins them, which may have different lengths then.
+- A result has the same rank in every run. So `Squeeze` without axes, and an `If` that asks whether a size is 1 before it squeezes, keep
+  an axis of any size, also where a run gives it the size 1.
 
 | flag | effect |
 |---|---|

@@ -5,18 +5,18 @@
 //! that have names take part in it: the elements of a shape are numbers and expressions of sizes, which integer arithmetic and
 //! operators that only move elements carry on.
 
+mod partial;
+
 use super::errors::Refusal;
 use relayc_base::{IndexVec, Span};
 use relayc_ir::attrs::{AttrValue, OpTable};
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{
-    DType, Dim, SizeName, Solver, SymbolId, SymbolKind, SymbolOp, Symbols, Ty, Types, checked_elements, dims_of,
-};
+use relayc_ir::types::{DType, Dim, SizeName, Solver, Ty, Types, checked_elements, dims_of};
 use relayc_ir::{Attrs, ConstId, ExprId, ExprKind, Func, Global, Module, OpId, Operand, VarId};
 use relayc_ops::eval::{ArgValue, EvalCx, OutTy, Outputs};
 use relayc_ops::rel::{RelCx, Stop};
 use relayc_ops::{self as ops, Fixed, KnownFacts, OpDef, Table};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A value of the program: an operand or a result of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -37,10 +37,6 @@ const MAX_PAIRS: usize = 64;
 const TIMES: u64 = 4;
 const MORE: u64 = 32 << 20;
 
-/// Operators that move elements without reading their values.
-const MOVING: [&str; 10] =
-    ["strided_slice", "take", "concatenate", "reshape", "squeeze", "expand_dims", "transpose", "stack", "copy", "reverse"];
-
 const NO_TENSOR: &str = "an operand that is no tensor";
 
 /// Resolves an axis of a tensor of this rank, which counts from the end if negative.
@@ -58,6 +54,8 @@ pub(crate) enum Element {
     Size(Dim),
     /// A dimension that only a run knows: of a value, along an axis.
     Axis(Val, usize),
+    /// A size over another, in floating point.
+    Ratio(Dim, Dim),
     Unknown,
 }
 
@@ -69,49 +67,13 @@ impl Element {
     pub(crate) fn size(self) -> Option<Dim> {
         match self {
             Element::Size(dim) => Some(dim),
-            Element::Axis(..) | Element::Unknown => None,
+            Element::Axis(..) | Element::Ratio(..) | Element::Unknown => None,
         }
     }
 
     fn number(self) -> Option<i64> {
         self.size().and_then(Dim::value)
     }
-}
-
-/// Whether two elements are equal, as a number: a size is no negative number.
-fn equal(symbols: &Symbols, a: Element, b: Element) -> Element {
-    let number = |is: bool| Element::Size(Dim::known(i64::from(is)));
-    match (a, b) {
-        (Element::Size(a), Element::Size(b)) if a.same(b) => number(true),
-        (Element::Size(a), Element::Size(b)) => match (a.value(), b.value()) {
-            (Some(_), Some(_)) => number(false),
-            (Some(value), None) if value < 0 && is_natural(symbols, b) => number(false),
-            (None, Some(value)) if value < 0 && is_natural(symbols, a) => number(false),
-            _ => Element::Unknown,
-        },
-        _ => Element::Unknown,
-    }
-}
-
-/// Whether a size is made of dimensions without subtractions, so that it is not negative.
-fn is_natural(symbols: &Symbols, dim: Dim) -> bool {
-    const MAX_PARTS: usize = 64;
-    let mut stack: Vec<SymbolId> = dim.symbol().map(|symbol| symbol.id).into_iter().collect();
-    let mut n_parts = 0usize;
-    while let Some(id) = stack.pop() {
-        n_parts = n_parts.saturating_add(1);
-        match symbols.kind(id) {
-            SymbolKind::Var { .. } => {}
-            SymbolKind::Int { value, .. } if *value >= 0 => {}
-            SymbolKind::Cast { value, .. } => stack.push(*value),
-            SymbolKind::Binary { op, lhs, rhs, .. } if *op != SymbolOp::Sub => stack.extend([*lhs, *rhs]),
-            _ => return false,
-        }
-        if n_parts > MAX_PARTS {
-            return false;
-        }
-    }
-    n_parts > 0
 }
 
 pub(crate) struct Builder {
@@ -122,6 +84,10 @@ pub(crate) struct Builder {
     pub(crate) span: Span,
     /// The elements of integers that are not constants, in row-major order.
     partial: FxHashMap<ExprId, Vec<Element>>,
+    /// The number that every element is, of integers whose dimensions are open.
+    uniform: FxHashMap<ExprId, i64>,
+    /// Sequences whose tensors are one behind another already, as the only node that reads them joins them.
+    joined: FxHashSet<ExprId>,
     /// Two names of sizes that a call requires to be one, if it was refused for that.
     pub(crate) conflict: Option<(SizeName, SizeName)>,
     /// Bytes of constants made so far, and their limit.
@@ -137,6 +103,8 @@ impl Builder {
             callees: FxHashMap::default(),
             span: Span::NONE,
             partial: FxHashMap::default(),
+            uniform: FxHashMap::default(),
+            joined: FxHashSet::default(),
             conflict: None,
             made: 0,
             max_made: MORE,
@@ -354,10 +322,14 @@ impl Builder {
             }
         };
         let attrs = def.attrs.map(|_| self.module.attrs.push(Attrs { values: attrs.into(), spans: Box::default() }));
+        let spread = self.spread(def, args);
         let args = self.operands(args);
         let call = self.expr(ExprKind::Call { callee, args, attrs }, ty);
         if let Some(partial) = partial {
             self.partial.insert(call.0, partial);
+        }
+        if let Some(number) = spread {
+            self.uniform.insert(call.0, number);
         }
         Ok(call)
     }
@@ -523,138 +495,6 @@ impl Builder {
                 self.call_with(id, def, &args, attrs).map(Some)
             }
         }
-    }
-
-    // ---- What is known in part ----
-
-    /// Records what the elements of a value are, in row-major order.
-    pub(crate) fn set_elements(&mut self, val: Val, elements: Vec<Element>) {
-        self.partial.insert(val.0, elements);
-    }
-
-    /// Makes a variable known as far as its value.
-    pub(crate) fn alias(&mut self, variable: Val, value: Val) {
-        if let Some(known) = self.partial.get(&value.0).cloned() {
-            self.partial.insert(variable.0, known);
-        }
-    }
-
-    /// What is known of the elements of a call's result of this type.
-    fn partial_result(&mut self, def: &OpDef, args: &[Val], attrs: &[AttrValue], ty: Ty) -> Option<Vec<Element>> {
-        // Where nothing is known in part, only these make such a value.
-        if self.partial.is_empty() && !["concatenate", "ndarray_size"].contains(&def.name) {
-            return None;
-        }
-        let (shape, dtype) = self.module.types.as_tensor(ty)?;
-        let n = checked_elements(&dims_of(shape)?).filter(|&n| n <= MAX_INTS)?;
-        // Sizes pass through floats that hold them exactly.
-        let exact = [DType::F32, DType::F64].contains(&dtype) && def.name == "cast";
-        if !dtype.is_int() && !dtype.is_bool() && !exact {
-            return None;
-        }
-        let moved = self.moved(def, args, attrs);
-        let elements = moved.or_else(|| self.computed(def, args, usize::try_from(n).ok()?))?;
-        (u64::try_from(elements.len()) == Ok(n)).then_some(elements)
-    }
-
-    /// The result of an operator that only moves elements: it is applied to their numbers.
-    fn moved(&self, def: &OpDef, args: &[Val], attrs: &[AttrValue]) -> Option<Vec<Element>> {
-        let (&first, rest) = args.split_first()?;
-        if !MOVING.contains(&def.name) {
-            return None;
-        }
-        let rest: Vec<ArgValue> = rest.iter().map(|&arg| self.arg_value(arg)).collect::<Option<_>>()?;
-        let mut all: Vec<Element> = vec![];
-        let mut numbered = |val: Val| {
-            let (shape, _) = self.tensor_ty(val)?;
-            let shape: Option<Vec<usize>> = dims_of(shape)?.into_iter().map(|dim| usize::try_from(dim).ok()).collect();
-            // One of several may be known, or one of the elements of each.
-            let n = shape.iter().flatten().product();
-            let elements = self.elements(val).or_else(|| (n <= FREE).then(|| vec![Element::Unknown; n]))?;
-            let start = i64::try_from(all.len()).ok()?;
-            let numbers: Vec<i64> = (start..).take(elements.len()).collect();
-            all.extend(elements);
-            Some(Tensor::from_vec(&shape?, numbers))
-        };
-        let first = match self.module.exprs[first.0].kind {
-            ExprKind::Tuple(fields) => {
-                let fields = self.module.items(fields).iter().map(|field| numbered(Val(field.expr)));
-                ArgValue::Tuple(fields.collect::<Option<_>>()?)
-            }
-            _ => ArgValue::Tensor(numbered(first)?),
-        };
-        let args: Vec<ArgValue> = std::iter::once(first).chain(rest).collect();
-        let numbers = evaluate(def, &args, attrs)?.to_ints();
-        numbers.into_iter().map(|number| all.get(usize::try_from(number).ok()?).copied()).collect()
-    }
-
-    /// The `n` results of arithmetic on elements.
-    fn computed(&mut self, def: &OpDef, args: &[Val], n: usize) -> Option<Vec<Element>> {
-        if def.name == "ndarray_size" {
-            let dims = self.shape(*args.first()?).ok()?;
-            return Some(vec![self.product(dims.into_iter().map(Element::of))]);
-        }
-        let operands: Vec<Vec<Element>> = args.iter().map(|&arg| self.elements(arg)).collect::<Option<_>>()?;
-        if def.name == "prod" && n == 1 {
-            let all = operands.into_iter().next()?;
-            return Some(vec![self.product(all)]);
-        }
-        if operands.iter().any(|operand| operand.len() != n && operand.len() != 1) {
-            return None;
-        }
-        let at = |operand: usize, i: usize| operands.get(operand)?.get(if operands[operand].len() == 1 { 0 } else { i }).copied();
-        let mut results = vec![];
-        for i in 0..n {
-            let x = at(0, i)?;
-            results.push(match def.name {
-                "cast" => x,
-                "where" => match x.number() {
-                    Some(0) => at(2, i)?,
-                    Some(_) => at(1, i)?,
-                    None => Element::Unknown,
-                },
-                "negative" => self.arith(SymbolOp::Sub, Element::Size(Dim::known(0)), x),
-                "equal" => equal(&self.module.types.symbols, x, at(1, i)?),
-                "add" => self.arith(SymbolOp::Add, x, at(1, i)?),
-                "subtract" => self.arith(SymbolOp::Sub, x, at(1, i)?),
-                "multiply" => self.arith(SymbolOp::Mul, x, at(1, i)?),
-                // Sizes are not negative: the directions of rounding agree.
-                "divide" | "floor_divide" => self.arith(SymbolOp::FloorDiv, x, at(1, i)?),
-                "mod" | "floor_mod" => self.arith(SymbolOp::FloorMod, x, at(1, i)?),
-                "maximum" => self.arith(SymbolOp::Max, x, at(1, i)?),
-                "minimum" => self.arith(SymbolOp::Min, x, at(1, i)?),
-                _ => return None,
-            });
-        }
-        Some(results)
-    }
-
-    fn arith(&mut self, op: SymbolOp, a: Element, b: Element) -> Element {
-        let (Some(a), Some(b)) = (a.size(), b.size()) else { return Element::Unknown };
-        Element::of(self.size_arith(op, a, b))
-    }
-
-    fn product(&mut self, all: impl IntoIterator<Item = Element>) -> Element {
-        all.into_iter().fold(Element::Size(Dim::known(1)), |n, element| self.arith(SymbolOp::Mul, n, element))
-    }
-
-    /// The broadcast shape of two shapes of numbers and sizes; `None` if they do not broadcast.
-    pub(crate) fn broadcast(&mut self, a: &[Dim], b: &[Dim]) -> Option<Vec<Dim>> {
-        let rank = a.len().max(b.len());
-        let at = |dims: &[Dim], axis: usize| {
-            axis.saturating_add(dims.len()).checked_sub(rank).and_then(|axis| dims.get(axis).copied()).unwrap_or(Dim::known(1))
-        };
-        let joined =
-            (0..rank).map(|axis| ops::rel::broadcast_dims_of(&self.module.types.symbols, at(a, axis), at(b, axis))).collect();
-        if let (None, Some((a, b))) = (&joined, self.names_at(&[a, b])) {
-            self.conflict = self.conflict.or(Some((a, b)));
-        }
-        joined
-    }
-
-    /// Computes with sizes; `?` if one is not known.
-    pub(crate) fn size_arith(&mut self, op: SymbolOp, a: Dim, b: Dim) -> Dim {
-        self.module.types.symbols.arith(op, a, b)
     }
 
     // ---- Functions and control ----

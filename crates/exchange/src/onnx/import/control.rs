@@ -18,8 +18,8 @@ use super::build::{Turn, Val, axis_of};
 use super::cx::{Attributes, dims_attr, understood};
 use super::declared::declared;
 use super::errors::Refusal;
-use super::frame::{Branch, Continuation, Frame, Iterations, Loop, LoopKind, Site, Started};
-use super::plan::only_appends;
+use super::frame::{Appended, Branch, Continuation, Frame, Iterations, Loop, LoopKind, Site, Started};
+use super::plan::{joined_along, only_appends};
 use super::walk::{Walk, attributes};
 use crate::onnx::proto::FunctionProto;
 use relayc_base::diag::Diagnostic;
@@ -134,7 +134,14 @@ pub(crate) fn start_loop<'a>(walk: &mut Walk<'a>, site: Site<'a>, inputs: &[Opti
     let cond = cond.map(|cond| scalar(walk, cond, DType::BOOL)).transpose()?;
     let types: Vec<Ty> = init.iter().map(|&val| walk.b.ty(val)).collect();
     let is_sequence = |ty: &Ty| walk.b.module.types.as_tuple(*ty).is_some();
-    let appended = types.iter().enumerate().map(|(index, ty)| is_sequence(ty) && only_appends(graph, index)).collect();
+    let how = |index: usize| {
+        let name = site.node.output.get(index).filter(|name| !name.is_empty());
+        let plan = walk.frames.get(site.at).map(|frame| &frame.plan);
+        let axis = plan.zip(name).and_then(|(plan, name)| joined_along(plan, name));
+        axis.map_or(Appended::Stacked, Appended::Joined)
+    };
+    let appends = |(index, ty)| (is_sequence(ty) && only_appends(graph, index)).then(|| how(index));
+    let appended = types.iter().enumerate().map(appends).collect();
     let known = |val: Option<Val>, or: i64| match val {
         None => Some(or),
         Some(val) => walk.b.known_elements(val).and_then(|elements| *elements.first()?),
@@ -315,7 +322,7 @@ fn start_body<'a>(walk: &mut Walk<'a>, mut whole: Loop<'a>) -> Start {
     let yes = walk.b.constant(Tensor::scalar(true));
     // What is appended in a turn is all that is in the sequence after it.
     let nothing = walk.b.tuple(&[]);
-    let carried = whole.vars.iter().zip(&whole.appended).map(|(var, &appended)| if appended { nothing } else { var.1 });
+    let carried = whole.vars.iter().zip(&whole.appended).map(|(var, appended)| if appended.is_some() { nothing } else { var.1 });
     let (number, yes) = (of_body(walk, whole.graph, 0, turn.1)?, of_body(walk, whole.graph, 1, yes)?);
     let values: Vec<Val> = [number, yes].into_iter().chain(carried).collect();
     push(walk, site.at, whole.graph, values, Continuation::Body(Box::new(whole)))
@@ -341,6 +348,11 @@ pub(crate) fn finish<'a>(walk: &mut Walk<'a>, frame: Frame<'a>, results: Vec<Val
             let poisoned = poisoned || then.results.contains(&walk.poison);
             let result = match poisoned {
                 true => Ok(vec![walk.poison; site.node.output.len()]),
+                // The rank of a result is that of every run, so an open axis stays: `Squeeze` without axes.
+                false if walk.b.asks_for_one(cond) && differ_in_rank(walk, &then.results, &results) => {
+                    walk.extend_lets(site.at, lets);
+                    Ok(results)
+                }
                 false => branches(walk, cond, then, Branch { results, lets }),
             };
             walk.settle(site.at, site.node, site.span, result);
@@ -422,6 +434,12 @@ fn join(types: &mut Types, a: Ty, b: Ty) -> Option<Ty> {
     Some(types.tensor(&dims, dtype_a))
 }
 
+/// Whether tensors have other ranks in one branch than in the other.
+fn differ_in_rank(walk: &Walk, then: &[Val], other: &[Val]) -> bool {
+    let rank = |val: Val| walk.b.tensor_ty(val).map(|(shape, _)| shape.len());
+    then.iter().zip(other).any(|(&a, &b)| rank(a).zip(rank(b)).is_some_and(|(a, b)| a != b))
+}
+
 /// Joins both branches of an `If`, whose results get common types.
 fn branches(walk: &mut Walk, cond: Val, mut then: Branch, mut other: Branch) -> Result<Vec<Val>, Refusal> {
     let mut types = vec![];
@@ -481,7 +499,7 @@ fn function<'a>(walk: &mut Walk<'a>, mut whole: Loop<'a>, body: Branch) -> Resul
             false => Err(Refusal::unsupported("values whose types change from turn to turn")),
         };
     }
-    stack_appended(walk, &mut whole, &mut carried)?;
+    gather_appended(walk, &mut whole, &mut carried)?;
     let outputs = whole.graph.output.iter().skip(n.saturating_add(1));
     let scans = scanned.iter().zip(outputs).map(|(&value, output)| scan(walk, value, output.r#type.as_ref()));
     let scans: Vec<Scanned> = scans.collect::<Result<_, _>>()?;
@@ -511,13 +529,17 @@ fn function<'a>(walk: &mut Walk<'a>, mut whole: Loop<'a>, body: Branch) -> Resul
     let values = whole.init.iter().copied().chain(scans.iter().map(|scan| scan.first));
     let args: Vec<Val> = [zero, go_first].into_iter().chain(values).collect();
     let value = walk.b.apply(myself, &args, ret);
-    taken_apart(walk, value, types.len()).map(Whole::Results)
+    let results = taken_apart(walk, value, types.len())?;
+    for (&result, _) in results.iter().zip(&whole.appended).filter(|(_, how)| matches!(how, Some(Appended::Joined(_)))) {
+        walk.b.set_joined(result);
+    }
+    Ok(Whole::Results(results))
 }
 
 /// Widens the types of carried values to those of an iteration; returns whether they changed.
 fn widened(walk: &mut Walk, whole: &mut Loop, carried: &[Val]) -> Result<bool, Refusal> {
     let mut wider = false;
-    for ((ty, &value), _) in whole.types.iter_mut().zip(carried).zip(&whole.appended).filter(|(_, appended)| !**appended) {
+    for ((ty, &value), _) in whole.types.iter_mut().zip(carried).zip(&whole.appended).filter(|(_, appended)| appended.is_none()) {
         let found = walk.b.ty(value);
         let joined = join(&mut walk.b.module.types, *ty, found);
         let joined = joined.ok_or_else(|| {
@@ -530,15 +552,19 @@ fn widened(walk: &mut Walk, whole: &mut Loop, carried: &[Val]) -> Result<bool, R
     Ok(wider)
 }
 
-/// Makes sequences that are appended to results that are stacked over all iterations, behind the tensors they begin with.
-fn stack_appended(walk: &mut Walk, whole: &mut Loop, carried: &mut [Val]) -> Result<(), Refusal> {
+/// Makes sequences that are appended to results over all iterations, behind the tensors they begin with.
+fn gather_appended(walk: &mut Walk, whole: &mut Loop, carried: &mut [Val]) -> Result<(), Refusal> {
     let Loop { init, types, vars, appended, .. } = whole;
     let states = init.iter_mut().zip(types).zip(vars).zip(carried).zip(appended);
-    for ((((init, ty), var), value), _) in states.filter(|(_, appended)| **appended) {
+    for ((((init, ty), var), value), appended) in states {
+        let Some(appended) = appended else { continue };
         let tensor = walk.b.field(*value, 0)?;
-        let scan = scan(walk, tensor, None)?;
+        let (scan, gather, axis) = match *appended {
+            Appended::Stacked => (scan(walk, tensor, None)?, "stack", 0),
+            Appended::Joined(axis) => (scan_joined(walk, tensor, axis)?, "concatenate", axis),
+        };
         let begins_empty = walk.b.module.types.as_tuple(*ty).is_none_or(<[_]>::is_empty);
-        *init = if begins_empty { scan.first } else { walk.b.call("stack", &[*init], &[("axis", AttrValue::int(0))])? };
+        *init = if begins_empty { scan.first } else { walk.b.call(gather, &[*init], &[("axis", AttrValue::int(axis))])? };
         (*ty, *var, *value) = (scan.ty, scan.so_far, scan.more);
     }
     Ok(())
@@ -565,10 +591,26 @@ fn scan(walk: &mut Walk, value: Val, declared: Option<&TypeProto>) -> Result<Sca
     let first = empty(walk, Some(&begun), 0, dtype)?;
     let dims: Vec<Dim> = std::iter::once(Dim::Any).chain(shape).collect();
     let ty = walk.b.module.types.tensor(&dims, dtype);
-    let so_far = walk.variable("scanned", ty);
     let one = walk.b.call("expand_dims", &[value], &[("axis", AttrValue::int(0))])?;
-    let both = walk.b.tuple(&[so_far.1, one]);
-    let more = walk.b.call("concatenate", &[both], &[("axis", AttrValue::int(0))])?;
+    appended(walk, one, 0, first, ty)
+}
+
+/// Starts a result of tensors one behind another, which may have different lengths along the axis.
+fn scan_joined(walk: &mut Walk, value: Val, axis: i64) -> Result<Scanned, Refusal> {
+    let (mut dims, dtype) = (walk.b.shape(value)?, walk.b.dtype(value)?);
+    let at = axis_of(axis, dims.len())?;
+    dims.remove(at);
+    let first = empty(walk, Some(&dims), axis, dtype)?;
+    dims.insert(at, Dim::Any);
+    let ty = walk.b.module.types.tensor(&dims, dtype);
+    appended(walk, value, axis, first, ty)
+}
+
+/// A result that begins with `first` and to which each iteration appends a tensor along an axis.
+fn appended(walk: &mut Walk, value: Val, axis: i64, first: Val, ty: Ty) -> Result<Scanned, Refusal> {
+    let so_far = walk.variable("scanned", ty);
+    let both = walk.b.tuple(&[so_far.1, value]);
+    let more = walk.b.call("concatenate", &[both], &[("axis", AttrValue::int(axis))])?;
     Ok(Scanned { so_far, more, first, ty })
 }
 

@@ -105,11 +105,20 @@ pub(crate) struct Loop<'a> {
     /// The types of what is carried from turn to turn.
     pub(crate) types: Vec<Ty>,
     /// Which of it are sequences that each turn appends a tensor to.
-    pub(crate) appended: Vec<bool>,
+    pub(crate) appended: Vec<Option<Appended>>,
     /// The variables of the body: the number of the turn, and what is carried.
     pub(crate) turn: Option<(VarId, Val)>,
     pub(crate) vars: Vec<(VarId, Val)>,
     pub(crate) tries: usize,
+}
+
+/// How a sequence that each turn appends a tensor to becomes a tensor.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Appended {
+    /// Along a new first axis.
+    Stacked,
+    /// One behind another along an axis that they have.
+    Joined(i64),
 }
 
 /// What starting a node with graphs comes to.

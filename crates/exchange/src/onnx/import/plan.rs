@@ -190,6 +190,19 @@ pub(crate) fn only_appends(graph: &GraphProto, index: usize) -> bool {
     n_uses(graph, before) == n_appended
 }
 
+/// The axis along which the only node that reads a sequence joins its tensors, among the nodes of a graph or a function.
+pub(crate) fn joined_along(plan: &Plan, sequence: &str) -> Option<i64> {
+    let inside: usize = plan.nodes.iter().flat_map(subgraphs).map(|graph| n_uses(graph, sequence)).sum();
+    let mut readers = plan.nodes.iter().filter(|node| node.input.iter().any(|input| input == sequence));
+    let (reader, another) = (readers.next()?, readers.next());
+    let joins = domain_of(&reader.domain).is_empty() && reader.op_type.as_deref() == Some("ConcatFromSequence");
+    if !joins || another.is_some() || inside > 0 || plan.outputs.contains(&sequence) {
+        return None;
+    }
+    let int = |name: &str| reader.attribute.iter().find(|attr| attr.name.as_deref() == Some(name)).map(|attr| attr.i);
+    int("axis")?.filter(|_| int("new_axis").is_none_or(|new| new == Some(0)))
+}
+
 /// How often a graph and those inside use a value, also as their results.
 fn n_uses(graph: &GraphProto, value: &str) -> usize {
     let (mut n, mut stack) = (0usize, vec![graph]);

@@ -10,7 +10,7 @@ pub(crate) const FAMILY: &[Converter] = &[
         kind: "If",
         versions: &[1, 11, 13, 16, 19, 21],
         how: Conversion::Control(start_if),
-        limits: "branches of different ranks or dtypes; sequences and optional values",
+        limits: "branches of different dtypes, or of different ranks unless an open size of 1 decides; sequences and optional values",
     },
     Converter { kind: "Loop", versions: &[1, 11, 13, 16, 19, 21], how: Conversion::Control(start_loop), limits: LOOP },
     Converter {

@@ -1,9 +1,10 @@
-//! Converts sequences of tensors. A sequence whose length the model says is a tuple; one that a loop has appended to is a tensor,
-//! whose first axis runs over the sequence.
+//! Converts sequences of tensors. A sequence whose length the model says is a tuple. One of a length that only a run knows is a
+//! tensor, whose first axis runs over the sequence, or which has its tensors one behind another if that is all that is read of them.
 
 use super::building_blocks::*;
 use super::index::from_start;
 use super::{Converter, op};
+use relayc_ir::types::Dim;
 
 /// The tensors of a sequence.
 fn tensors(cx: &mut Cx, index: usize) -> Result<Vec<Val>> {
@@ -79,6 +80,10 @@ fn erase(cx: &mut Cx) -> Results {
 
 fn concat(cx: &mut Cx) -> Results {
     if let Some(all) = stacked(cx, 0)? {
+        if cx.b.is_joined(all) {
+            ["axis", "new_axis"].into_iter().for_each(|name| cx.ignore(name));
+            return one(all);
+        }
         return concat_stacked(cx, all);
     }
     let tensors = tensors(cx, 0)?;
@@ -113,6 +118,12 @@ fn split(cx: &mut Cx) -> Results {
     let rank = cx.rank(x)?;
     let axis = cx.axis_attr("axis", 0, rank)?;
     let keeps = cx.flag("keepdims", true)?;
+    if is_cut_to_ones(cx, x, axis)? {
+        let axes: Vec<usize> = std::iter::once(axis).chain((0..rank).filter(|&other| other != axis)).collect();
+        let front = cx.transpose(x, &axes)?;
+        let has_axis = keeps || cx.opt(1).is_some();
+        return one(if has_axis { cx.expand_dims(front, axis.saturating_add(1), 1)? } else { front });
+    }
     let lengths = match cx.opt(1) {
         None => vec![1; usize::try_from(cx.size(x, axis)?.min(MAX_PIECES.saturating_add(1))).unwrap_or(0)],
         Some(lengths) => match (cx.rank(lengths)?, &cx.given(1, "lengths")?[..]) {
@@ -139,6 +150,15 @@ fn split(cx: &mut Cx) -> Results {
     sequence(cx, &pieces)
 }
 
+/// Whether an axis whose length only a run knows is cut into pieces of length 1, which a tensor can hold.
+fn is_cut_to_ones(cx: &Cx, x: Val, axis: usize) -> Result<bool> {
+    let length = cx.shape(x)?.get(axis).copied().unwrap_or(Dim::Any);
+    let Some(lengths) = cx.opt(1).filter(|_| length.value().is_none()) else { return Ok(length.value().is_none()) };
+    // A run refuses lengths of another sum, which is another number of them here.
+    let all = cx.shape(lengths)?.first().is_none_or(|&n| n.is_sized() && n.same(length));
+    Ok(all && cx.b.uniform(lengths) == Some(1))
+}
+
 /// Maximum number of tensors that a node makes, each of which is a call.
 const MAX_PIECES: i64 = 4096;
 
@@ -150,5 +170,5 @@ pub(crate) const FAMILY: &[Converter] = &[
     op("SequenceErase", &[11], erase).but("a length or position that only a run knows"),
     op("SequenceInsert", &[11], insert).but("a length or position that only a run knows"),
     op("SequenceLength", &[11], length).but("a length that only a run knows"),
-    op("SplitToSequence", &[11, 24], split).but("lengths that only a run knows"),
+    op("SplitToSequence", &[11, 24], split).but("lengths that only a run knows, unless all are 1"),
 ];

@@ -25,7 +25,7 @@ impl Cx<'_> {
                 Element::Size(dim) if dim.value().is_some() => dim.value(),
                 Element::Size(dim) => (!zeros && from.get(at).is_some_and(|own| own.same(dim))).then_some(0),
                 Element::Axis(of, axis) => (!zeros && (of, axis) == (x, at)).then_some(0),
-                Element::Unknown => None,
+                Element::Ratio(..) | Element::Unknown => None,
             };
             let codes: Vec<Option<i64>> = elements.into_iter().enumerate().map(code).collect();
             // One dimension that is not known is what remains, if nothing else is.
