@@ -302,6 +302,20 @@ fn an_open_axis_is_not_squeezed() {
     gives(&of(2), &["@main([[1, 2], [3, 4]]) == [[1, 2], [3, 4]]"]);
 }
 
+/// Scales that are sizes over others, as exporters wrote them before a node took sizes.
+#[test]
+fn sizes_over_others_are_scales() {
+    let inputs = [value("x", F32, &[1, 1, -1, -2]), value("like", F32, &[1, 1, -3, -4])];
+    let lines = ["of_x = Shape(x)", "from = Cast(of_x)", "of_like = Shape(like)", "to = Cast(of_like)", "by = Div(to, from)"];
+    let mut model = model(&inputs, &[], &[&lines[..], &["y = Upsample(x, by)"]].concat(), &[]);
+    for cast in [1, 3] {
+        model.graph.as_mut().expect("a graph").node[cast].attribute = vec![int("to", F32.into())];
+    }
+    model.opset_import = vec![OperatorSetIdProto { domain: None, version: Some(9) }];
+    let line = "@main([[[[1, 2]]]], [[[[0, 0, 0], [0, 0, 0]]]]) == [[[[1, 1, 2], [1, 1, 2]]]]";
+    text_that_gives(&model, &[line]);
+}
+
 /// Sums along the second axis, of which every sum is seen, negated.
 fn sums(columns: i64, more: &[AttributeProto]) -> ModelProto {
     let turn = graph(

@@ -25,10 +25,24 @@ struct Axis {
 
 fn upsample(cx: &mut Cx) -> Results {
     let x = cx.input(0)?;
-    let scales = if cx.version < 9 { cx.floats("scales")?.unwrap_or_default() } else { cx.given_floats(1, "scales")? };
     let name = cx.text("mode", "nearest")?;
     let how = How { mode: mode(&name)?, coordinates: "asymmetric".into(), nearest: "floor".into(), ..How::plain() };
-    one(by_scales(cx, x, &how, &scales)?)
+    one(match cx.version < 9 {
+        true => {
+            let scales = cx.floats("scales")?.unwrap_or_default();
+            by_scales(cx, x, &how, &scales)?
+        }
+        false => by_given_scales(cx, x, &how)?,
+    })
+}
+
+/// Resizes all axes by scales that are an operand.
+fn by_given_scales(cx: &mut Cx, x: Val, how: &How) -> Result {
+    if let Some(axes) = by_ratios(cx, x, 1, &[])? {
+        return open_resized(cx, x, how, axes);
+    }
+    let scales = cx.given_floats(1, "scales")?;
+    by_scales(cx, x, how, &scales)
 }
 
 /// Resizes all axes by scales.
@@ -49,8 +63,7 @@ fn resize(cx: &mut Cx) -> Results {
     let mode = mode(&name)?;
     if cx.version < 11 {
         let how = How { mode, coordinates: "asymmetric".into(), nearest: "floor".into(), ..How::plain() };
-        let scales = cx.given_floats(1, "scales")?;
-        return one(by_scales(cx, x, &how, &scales)?);
+        return one(by_given_scales(cx, x, &how)?);
     }
     let how = How {
         mode,
@@ -142,6 +155,9 @@ const FOUND: &str = "sizes that only a run knows, of a part of an image or of on
 /// The axes that change, if the old or the new size of one is a named one.
 fn open_sizes(cx: &mut Cx, x: Val, has_sizes: bool, chosen: &[i64]) -> Result<Option<Vec<OpenAxis>>> {
     if !has_sizes {
+        if let Some(axes) = by_ratios(cx, x, 2, chosen)? {
+            return Ok(Some(axes));
+        }
         let scales = cx.given_floats(2, "scales")?;
         return open_scaled(cx, x, &scales, chosen);
     }
@@ -155,6 +171,23 @@ fn open_sizes(cx: &mut Cx, x: Val, has_sizes: bool, chosen: &[i64]) -> Result<Op
     let all = axes_of(cx, x, chosen, sizes.len())?.into_iter().zip(sizes).enumerate();
     let axes: Vec<OpenAxis> = all.filter(|(_, (at, to))| !to.same(from[*at])).map(axis).collect();
     Ok(axes.iter().any(|axis| axis.to.is_named() || from[axis.at].is_named()).then_some(axes))
+}
+
+/// The axes that change, by scales of which each is 1 or a named size over that of the axis.
+fn by_ratios(cx: &Cx, x: Val, operand: usize, chosen: &[i64]) -> Result<Option<Vec<OpenAxis>>> {
+    let scales = cx.input(operand)?;
+    let Some(scales) = cx.b.elements(scales).filter(|_| cx.known(scales).is_none()) else { return Ok(None) };
+    let from = cx.shape(x)?;
+    let mut axes = vec![];
+    for (at, scale) in axes_of(cx, x, chosen, scales.len())?.into_iter().zip(scales) {
+        match scale {
+            Element::Size(one) if one.value() == Some(1) => {}
+            Element::Ratio(to, of) if of.same(from[at]) && to.same(of) => {}
+            Element::Ratio(to, of) if of.same(from[at]) => axes.push(OpenAxis { at, to, new: NewSize::Named }),
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(axes))
 }
 
 /// The same of scales that are fractions of small numbers.
@@ -192,7 +225,7 @@ fn open_resized(cx: &mut Cx, x: Val, how: &How, axes: Vec<OpenAxis>) -> Result {
             (Ok(from), Some(to)) => {
                 let scale = match axis.new {
                     NewSize::Scaled { scale, .. } => scale,
-                    NewSize::Given { .. } => to as f64 / from as f64,
+                    NewSize::Given { .. } | NewSize::Named => to as f64 / from as f64,
                 };
                 resized(cx, data, how, vec![Axis { at: axis.at, from, to, scale, roi: (0.0, 1.0) }])?
             }
@@ -210,7 +243,7 @@ fn open_picture(cx: &mut Cx, x: Val, how: &How, axes: &[OpenAxis]) -> Result<Opt
         let from = size[axis.at];
         let quotient = cx.b.size_arith(SymbolOp::FloorDiv, axis.to, from);
         let times = quotient.value().filter(|_| cx.b.size_arith(SymbolOp::Mul, from, quotient).same(axis.to));
-        exact &= times.is_some() || matches!(axis.new, NewSize::Given { .. });
+        exact &= times.is_some() || matches!(axis.new, NewSize::Given { .. } | NewSize::Named);
         whole &= times.is_some();
         spatial &= axis.at >= 2;
         size[axis.at] = axis.to;
@@ -529,7 +562,7 @@ fn cubic(a: f64, x: f64) -> f64 {
 
 pub(crate) const FAMILY: &[Converter] = &[
     op("Resize", &[10, 11, 13, 18, 19], resize).but(
-        "scales that only a run knows; sizes that only a run knows, of a part of an image or of one that keeps its proportions",
+        "scales that only a run knows, unless they are sizes over others; sizes that only a run knows, of a part of an image or of one that keeps its proportions",
     ),
-    op("Upsample", &[7, 9], upsample).but("scales that only a run knows"),
+    op("Upsample", &[7, 9], upsample).but("scales that only a run knows, unless they are sizes over others"),
 ];

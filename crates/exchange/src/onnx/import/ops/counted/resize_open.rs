@@ -22,6 +22,8 @@ pub(super) enum NewSize {
     Scaled { scale: f64, fraction: (i64, i64) },
     /// An integer of a vector.
     Given { sizes: Val, index: i64 },
+    /// The named one.
+    Named,
 }
 
 /// The numbers of an axis in the program, scalars of float32, and the positions.
@@ -38,6 +40,12 @@ impl Numbers {
         let from = cx.at(shape, i64::try_from(axis.at).unwrap_or(i64::MAX), 0)?;
         let to = match axis.new {
             NewSize::Given { sizes, index } => cx.at(sizes, index, 0)?,
+            NewSize::Named => {
+                let of_size = [("shape", dims_attr(&[axis.to])), ("dtype", AttrValue::DType(Some(DType::I64)))];
+                let of_size = cx.call("zeros", &[], &of_size)?;
+                let shape = cx.shape_of(of_size)?;
+                cx.at(shape, 0, 0)?
+            }
             NewSize::Scaled { fraction: (above, below), .. } => {
                 let (above, below) = (cx.like(from, above as f64)?, cx.like(from, below as f64)?);
                 let parts = cx.binary("multiply", from, above)?;
@@ -51,7 +59,7 @@ impl Numbers {
         let range = if axis.to.is_sized() { cx.reshape_to_dims(range, &[axis.to])? } else { range };
         let [from, to, positions] = [cx.cast(from, DType::F32)?, cx.cast(to, DType::F32)?, cx.cast(range, DType::F32)?];
         let scale = match axis.new {
-            NewSize::Given { .. } => cx.binary("divide", to, from)?,
+            NewSize::Given { .. } | NewSize::Named => cx.binary("divide", to, from)?,
             NewSize::Scaled { scale, .. } => cx.scalar(DType::F32, scale)?,
         };
         Ok(Numbers { from, to, scale, positions })
