@@ -217,8 +217,9 @@ impl Builder {
         }
     }
 
-    /// Reports `axis 1` among the arguments of a call, which reads as two without a comma, and makes an attribute of it.
-    fn report_attrs_without_sign(&mut self, args: Vec<ExprId>, attrs: Vec<Attr>) -> WithAttrs<ExprId> {
+    /// Reports `axis 1` among the arguments of an operator, which reads as two without a comma, and makes an attribute of it. Functions
+    /// and constructors may be given a constructor without fields, and a number behind it.
+    fn report_attrs_without_sign(&mut self, callee: ExprId, (args, attrs): WithAttrs<ExprId>) -> WithAttrs<ExprId> {
         let is_name = |ast: &Ast, arg: ExprId| matches!(ast.exprs[arg].kind, ExprKind::Name);
         let is_value =
             |ast: &Ast, arg: ExprId| matches!(ast.exprs[arg].kind, ExprKind::Int | ExprKind::Float | ExprKind::Bool(_));
@@ -227,7 +228,9 @@ impl Builder {
             let touches = gap.is_some_and(|gap| !gap.is_empty() && gap.bytes().all(|byte| byte == b' '));
             touches && is_name(ast, key) && is_value(ast, value)
         };
-        if !args.windows(2).any(|pair| is_pair(&self.ast, pair[0], pair[1])) {
+        let is_operator = is_name(&self.ast, callee)
+            && self.ast.text(self.ast.exprs[callee].span).starts_with(|first: char| first.is_ascii_lowercase());
+        if !is_operator || !args.windows(2).any(|pair| is_pair(&self.ast, pair[0], pair[1])) {
             return (args, attrs);
         }
         let (mut operands, mut meant, mut gaps) = (Vec::with_capacity(args.len()), vec![], FxHashSet::default());
@@ -406,7 +409,7 @@ impl Builder {
 
     pub(crate) fn call(&mut self, start: u32, callee: ExprId, (args, attrs): WithAttrs<ExprId>, end: u32) -> ExprId {
         self.report_words(&args);
-        let (args, attrs) = self.report_attrs_without_sign(args, attrs);
+        let (args, attrs) = self.report_attrs_without_sign(callee, (args, attrs));
         let (args, attrs) = (self.ast.list(&args), self.ast.list(&attrs));
         self.expr(start, ExprKind::Call { callee, args, attrs }, end)
     }
