@@ -116,7 +116,12 @@ impl<'a> Mixed<'a> {
                 _ => {}
             }
         }
-        called.retain(|expr| !flowing.contains(expr));
+        // The types of a generic function are those that each of its calls gives it.
+        let is_generic = |expr: ExprId| match module.exprs[expr].kind {
+            ExprKind::Fn(func) => !module.funcs[func].type_params.is_empty(),
+            _ => false,
+        };
+        called.retain(|&expr| !flowing.contains(&expr) && !is_generic(expr));
         let mut declared: FxHashMap<VarId, Ty> = FxHashMap::default();
         for (&var, &value) in &value_of {
             let ty = module.vars[var].checked_ty.or(module.vars[var].ty);
@@ -185,7 +190,9 @@ impl<'a> Mixed<'a> {
             ExprKind::Fn(func) => self.function(module, expr, func),
             ExprKind::Call { callee, .. } => match (self.cx.called(module, expr), module.exprs[callee].kind) {
                 (Some(def), _) => self.operator(module, expr, def),
-                (None, ExprKind::Fn(_)) => self.literal_call(module, expr, callee),
+                (None, ExprKind::Fn(func)) if module.funcs[func].type_params.is_empty() => {
+                    self.literal_call(module, expr, callee)
+                }
                 _ => self.kept(module, expr, 1),
             },
             ExprKind::If { .. } | ExprKind::Match { .. } | ExprKind::RefNew(_) | ExprKind::RefWrite { .. } => {
