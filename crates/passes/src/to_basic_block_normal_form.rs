@@ -51,6 +51,7 @@ fn run(module: &mut Module) -> bool {
         n_effects: FxHashMap::default(),
         n_bound: FxHashMap::default(),
         aliases: FxHashMap::default(),
+        open: FxHashSet::default(),
         lists: FxHashMap::default(),
         n_vars: 0,
     };
@@ -173,6 +174,8 @@ struct Form {
     n_bound: FxHashMap<RegionId, u64>,
     /// What replaces the mentions of a variable, once another is bound to it.
     aliases: FxHashMap<VarId, VarId>,
+    /// The variables of `let`s whose values have no place yet; the functions among them may mention themselves.
+    open: FxHashSet<VarId>,
     /// The bindings of each region, in order.
     lists: FxHashMap<RegionId, Vec<(VarId, ExprId)>>,
     n_vars: usize,
@@ -214,6 +217,7 @@ impl Form {
                 let is_only_name = !matches!(module.exprs[value].kind, ExprKind::Var(_)) && self.uses[value.index()] == 1;
                 let plain = is_only_name || self.bindings.may_go(module, var, value);
                 self.n_bound.extend(self.regions.inside(expr, 0).map(|inside| (inside, n_before)));
+                self.open.insert(var);
                 work.push(Work::Visit(body, None));
                 work.extend((!plain).then_some(Work::Bind(value, var)));
                 work.push(Work::Visit(value, plain.then_some(var)));
@@ -279,6 +283,10 @@ impl Form {
             self.done[expr.index()] = Some(mention);
             return;
         };
+        if self.open.contains(&of) {
+            // Before the binding of the function that is named, inside of which this is, it would have no meaning.
+            return self.push(self.own_region(expr, var), var, mention);
+        }
         let region = self.var_regions.get(&of).copied().unwrap_or(self.regions.region(expr));
         self.push(region, var, mention);
         self.aliases.entry(of).or_insert(var);
@@ -303,6 +311,7 @@ impl Form {
     }
 
     fn push(&mut self, region: RegionId, var: VarId, value: ExprId) {
+        self.open.remove(&var);
         self.lists.entry(region).or_default().push((var, value));
     }
 
