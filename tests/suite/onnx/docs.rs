@@ -65,7 +65,8 @@ program's parameters, such as `input_1`, are understood too.
 | `--keep-going` | makes results of unsupported nodes inputs |
 
 The tables are generated from the converters. A number in the second column is an operator set that changed the meaning of the
-operator; sets from 7 on are read, and earlier ones as far as the meaning is the same.
+operator; sets from 7 on are read, and earlier ones as far as the meaning is the same. A model of a set after 27 is read with the warning
+W0024, since its operators may mean something else.
 
 ## Supported operators
 
