@@ -12,8 +12,9 @@
 //! The time of all tiles is their sum, plus a few cycles for each stored value. Waste needs no term of its own: extents that a
 //! tile does not divide give more tiles.
 
+use super::epilogue::is_half;
 use super::points::{Cut, PointDim, extents, sizes};
-use relayc_ir::kernel::{ByteProducts, ContractionDim, Factors, Target};
+use relayc_ir::kernel::{ByteProducts, Contraction, ContractionDim, Factors, Target};
 
 /// A tile, and how the points are cut into tiles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +61,7 @@ pub(crate) fn feed(points: u64, vectors: u64, factors: Factors, target: &Target)
 }
 
 /// The sum of a tile: number of steps, share of input that no other step of the tile reads, input cycles of a step for each
-/// point, operations that convert a vector of 16-bit weights.
+/// point, operations that convert a vector of 16-bit weights, and whether the last vector of columns takes half a multiply-add.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Sum {
     pub(crate) factors: Factors,
@@ -68,6 +69,7 @@ pub(crate) struct Sum {
     pub(crate) fresh: f64,
     pub(crate) input: f64,
     pub(crate) conversions: f64,
+    pub(crate) half: bool,
 }
 
 /// Loads a cycle, with some first-level cache misses among them.
@@ -83,11 +85,12 @@ const NEAR_BYTES: f64 = 128.0;
 const UNHIDDEN_WEIGHTS: f64 = 0.075;
 
 impl Sum {
-    /// Describes the sum over `dims` for rows of these points, given an input of `input_bytes` bytes.
+    /// Describes the sum of a contraction for rows of these points, given an input of `input_bytes` bytes.
     ///
     /// `p` points a step `r` apart, each with `e` steps of the sum `d` apart, lie on a line of pitch `gcd(r, d)`. Points share
     /// input if this line has fewer positions than `p·e`.
-    pub(crate) fn of(factors: Factors, dims: &[ContractionDim], points: &[PointDim], input_bytes: u64, target: &Target) -> Sum {
+    pub(crate) fn of(contract: &Contraction, points: &[PointDim], input_bytes: u64, target: &Target) -> Sum {
+        let (factors, dims) = (contract.factors, &contract.sum);
         let steps = dims.iter().map(|dim| dim.extent).product();
         let (extent, row) = points.last().map_or((1.0, 0), |dim| (dim.extent.min(14) as f64, dim.steps[0].unsigned_abs()));
         let share = |dim: &ContractionDim| {
@@ -102,7 +105,10 @@ impl Sum {
             () if row > stretch.max(16) => FAR_GAPS_BYTES,
             () => FAR_BYTES,
         };
-        Sum { factors, steps, fresh, input: fresh * 4.0 / bytes, conversions: 0.0 }
+        // A register of which half is used takes half the time where a whole one takes two passes.
+        let tail = contract.columns % target.lanes as u64;
+        let half = target.fmas == 1 && tail > 0 && is_half(tail, target.lanes);
+        Sum { factors, steps, fresh, input: fresh * 4.0 / bytes, conversions: 0.0, half }
     }
 }
 
@@ -115,7 +121,7 @@ fn gcd(a: u64, b: u64) -> u64 {
 }
 
 /// The cycles of one tile.
-pub(crate) fn tile_cycles(points: u64, vectors: u64, sum: Sum, target: &Target) -> Option<f64> {
+fn tile_cycles(points: u64, vectors: u64, sum: Sum, target: &Target) -> Option<f64> {
     let feed = feed(points, vectors, sum.factors, target)?;
     let sums = (points * vectors) as f64;
     let (loads, instructions) = match feed {
@@ -125,6 +131,8 @@ pub(crate) fn tile_cycles(points: u64, vectors: u64, sum: Sum, target: &Target) 
             (loads, sums + loads)
         }
     };
+    // A half saves arithmetic only.
+    let products = if sum.half { sums - 0.5 * points as f64 } else { sums };
     let conversions = sum.conversions * vectors as f64;
     let weight_bytes = if conversions > 0.0 { 2 } else { 4 };
     let weights = (vectors as usize * target.lanes * weight_bytes) as f64 / target.l2_bytes as f64;
@@ -132,11 +140,11 @@ pub(crate) fn tile_cycles(points: u64, vectors: u64, sum: Sum, target: &Target) 
         // A multiplication and an addition, and the widening of each input, on three units of the machine.
         Factors::Pairs | Factors::WidePairs if adds_apart(sum.factors, target) => {
             let widened = if sum.factors == Factors::Pairs { points as f64 } else { 0.0 };
-            ((2.0 * sums + widened) / (1.5 * target.fmas as f64), instructions + sums + widened)
+            ((2.0 * products + widened) / (1.5 * target.fmas as f64), instructions + sums + widened)
         }
-        Factors::Pairs => ((sums + points as f64) / target.fmas as f64, instructions + points as f64),
+        Factors::Pairs => ((products + points as f64) / target.fmas as f64, instructions + points as f64),
         Factors::Floats | Factors::Bytes | Factors::Widened | Factors::WidePairs => {
-            ((sums + conversions) / target.fmas as f64, instructions + conversions)
+            ((products + conversions) / target.fmas as f64, instructions + conversions)
         }
     };
     let bounds = [arithmetic, loads / LOADS, instructions / 5.0, LATENCY, weights];
@@ -214,11 +222,15 @@ pub(crate) fn beside(arithmetic: f64, far: u64) -> f64 {
 pub(crate) fn cycles(dims: &[PointDim], cut: Cut, vectors: u64, n_vectors: u64, sum: Sum, target: &Target) -> Option<f64> {
     let mut total = 0.0;
     for (count, points) in sizes(dims, cut) {
-        for (groups, vectors) in [(n_vectors / vectors, vectors), (1, n_vectors % vectors)] {
-            if vectors > 0 {
-                total += (count * groups) as f64 * tile_cycles(points, vectors, sum, target)?;
-            }
+        let last = match n_vectors % vectors {
+            0 => vectors,
+            rest => rest,
+        };
+        let whole = (n_vectors - last) / vectors;
+        if whole > 0 {
+            total += (count * whole) as f64 * tile_cycles(points, vectors, Sum { half: false, ..sum }, target)?;
         }
+        total += count as f64 * tile_cycles(points, last, sum, target)?;
     }
     Some(total)
 }
@@ -242,7 +254,7 @@ mod tests {
     use super::*;
 
     fn sum(steps: u64) -> Sum {
-        Sum { factors: Factors::Floats, steps, fresh: 0.4, input: 0.01, conversions: 0.0 }
+        Sum { factors: Factors::Floats, steps, fresh: 0.4, input: 0.01, conversions: 0.0, half: false }
     }
 
     fn plane(height: u64, width: u64) -> [PointDim; 2] {

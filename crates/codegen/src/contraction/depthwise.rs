@@ -11,6 +11,7 @@ use super::epilogue::{Epilogue, Lanes, Sums};
 use super::pack::offsets;
 use super::points::{Cut, Shape, Tiles, extents, sizes, touches};
 use super::registers::{INPUT, SPARE, TAIL, WEIGHTS};
+use super::schedule::bands_within;
 use super::words::WindowWords;
 use super::{ContractionCode, Entries, Packing, Plan, each_variant, normal, packing, streams};
 use crate::asm::{Asm, Cond, Isa, Mask, Mem, R, V, forms};
@@ -51,6 +52,12 @@ pub(crate) fn compile(depthwise: &Depthwise, target: &Target, asm: &mut Asm) -> 
     let entries = code(&tiles, &epilogue, &packing, how, asm)?;
     let mut found = ContractionCode { group_code, ..plan.finish(packing, tiles, entries) };
     let size = contract.factors.input_bytes() as i64;
+    if input_columns.block >= contract.columns {
+        // The channels of a point lie side by side: what one group of them reads brings in what the next ones read.
+        let points: u64 = found.work.bands.iter().sum();
+        let bytes = contract.factors.input_bytes() * contract.columns * points;
+        found.bands_at_once = bands_within(plan.target.l2, bytes / found.work.bands.len() as u64);
+    }
     found.input.groups = (0..plan.n_vectors).map(|group| size * input_columns.offset(group * lanes as u64)).collect();
     Some(found)
 }
@@ -197,15 +204,20 @@ impl Window<'_> {
     /// Adds the product of a weight and an input to a sum. The upper 16 bits of a lane that holds a byte are zero, so that their
     /// product adds nothing.
     fn add(&self, asm: &mut Asm, sum: V, weight: V, input: V) {
+        let width = self.sums.width(asm.isa(), 0);
         match self.how.factors {
-            Factors::Widened if self.how.byte_products == ByteProducts::Words => asm.op3(&forms::VPDPWSSD, sum, weight, input),
+            Factors::Widened if self.how.byte_products == ByteProducts::Words => {
+                asm.vector(&forms::VPDPWSSD, width, sum, weight, input, None);
+            }
             Factors::Widened => {
                 // Whole vectors need no mask, whose register this is.
                 let product = V(asm.isa().regs() as u8 - 1);
-                asm.op3(&forms::VPMADDWD, product, weight, input);
-                asm.op3(&forms::VPADDD, sum, sum, product);
+                asm.vector(&forms::VPMADDWD, width, product, weight, input, None);
+                asm.vector(&forms::VPADDD, width, sum, sum, product, None);
             }
-            Factors::Floats | Factors::Bytes | Factors::Pairs | Factors::WidePairs => asm.fma(sum, weight, input),
+            Factors::Floats | Factors::Bytes | Factors::Pairs | Factors::WidePairs => {
+                asm.vector(&forms::VFMADD231PS, width, sum, weight, input, None);
+            }
         }
     }
 

@@ -229,7 +229,7 @@ impl TileCode<'_> {
         for point in 0..self.sums.points() {
             self.load_input(asm, value, point, offset);
             for vector in 0..self.sums.vectors {
-                self.add(asm, self.sums.register(point, vector), value, self.sums.extra(vector));
+                self.add(asm, vector, self.sums.register(point, vector), value, self.sums.extra(vector));
             }
         }
     }
@@ -242,22 +242,25 @@ impl TileCode<'_> {
         for vector in 0..self.sums.vectors {
             self.load_weights(asm, value, step, vector);
             for point in 0..self.sums.points() {
-                self.add(asm, self.sums.register(point, vector), self.sums.extra(point), value);
+                self.add(asm, vector, self.sums.register(point, vector), self.sums.extra(point), value);
             }
         }
     }
 
-    /// Adds the product of an input and weights to a sum.
-    fn add(&self, asm: &mut Asm, sum: V, input: V, weights: V) {
+    /// Adds the product of an input and a vector of weights to a sum.
+    fn add(&self, asm: &mut Asm, vector: usize, sum: V, input: V, weights: V) {
+        let width = self.sums.width(asm.isa(), vector);
         match self.factors {
-            Factors::Bytes => asm.op3(&forms::VPDPBUSD, sum, input, weights),
-            Factors::Pairs | Factors::WidePairs if !self.adds_apart => asm.op3(&forms::VPDPWSSD, sum, input, weights),
+            Factors::Bytes => asm.vector(&forms::VPDPBUSD, width, sum, input, weights, None),
+            Factors::Pairs | Factors::WidePairs if !self.adds_apart => {
+                asm.vector(&forms::VPDPWSSD, width, sum, input, weights, None);
+            }
             Factors::Pairs | Factors::WidePairs => {
                 let product = V(asm.isa().regs() as u8 - 1);
-                asm.op3(&forms::VPMADDWD, product, input, weights);
-                asm.op3(&forms::VPADDD, sum, sum, product);
+                asm.vector(&forms::VPMADDWD, width, product, input, weights, None);
+                asm.vector(&forms::VPADDD, width, sum, sum, product, None);
             }
-            Factors::Floats | Factors::Widened => asm.fma(sum, input, weights),
+            Factors::Floats | Factors::Widened => asm.vector(&forms::VFMADD231PS, width, sum, input, weights, None),
         }
     }
 
@@ -268,7 +271,8 @@ impl TileCode<'_> {
         for point in 0..self.sums.points() {
             let input = self.input(asm, point, offset);
             for vector in 0..self.sums.vectors {
-                asm.fma(self.sums.register(point, vector), self.sums.extra(vector), Rm::Bcast(input));
+                let (sum, weights) = (self.sums.register(point, vector), self.sums.extra(vector));
+                asm.vector(&forms::VFMADD231PS, self.sums.width(asm.isa(), vector), sum, weights, Rm::Bcast(input), None);
             }
         }
     }

@@ -130,6 +130,20 @@ pub(crate) struct Sums<'a> {
     pub(crate) epilogue: &'a Epilogue<'a>,
 }
 
+impl Sums<'_> {
+    /// The width of the multiply-adds of a vector. The columns of a short last one lie in the lower half of a register, which some
+    /// machines multiply in half the time, and none in more.
+    pub(crate) fn width(&self, isa: Isa, vector: usize) -> Width {
+        let is_short = self.tail.is_some_and(|columns| vector + 1 == self.vectors && is_half(columns as u64, isa.lanes()));
+        if is_short { Width::Y } else { isa.width() }
+    }
+}
+
+/// Whether so many columns leave half of a vector's lanes empty, and half a vector has instructions that may be faster.
+pub(crate) fn is_half(columns: u64, lanes: usize) -> bool {
+    lanes == Isa::Avx512.lanes() && columns <= lanes as u64 / 2
+}
+
 /// An operand that the epilogue adds to integer sums. It may as well be their first term, which changes no bit.
 #[derive(Clone, Copy, Hash)]
 pub(crate) struct FirstTerm {

@@ -184,7 +184,8 @@ impl Window<'_> {
                 asm.shuffle(shuffled, from, from, choice(self.group, channel));
                 for &(point, tap) in &vector.uses {
                     let weight = Mem::at(WEIGHTS, ((tap * self.group + channel) * asm.isa().bytes()) as i32);
-                    asm.fma(self.sums.register(point, 0), shuffled, weight);
+                    let width = self.sums.width(asm.isa(), 0);
+                    asm.vector(&forms::VFMADD231PS, width, self.sums.register(point, 0), shuffled, weight, None);
                 }
             }
         }

@@ -152,7 +152,7 @@ fn candidates(contract: &Contraction, target: &Target, any_points: bool) -> Vec<
 
 /// The column vectors of a tile, chosen without the contraction's own points and their input.
 fn vectors_of_any(contract: &Contraction, plan: &Plan) -> usize {
-    let sum = choose::Sum::of(contract.factors, &contract.sum, &[], 0, &plan.target);
+    let sum = choose::Sum::of(contract, &[], 0, &plan.target);
     let points = PointDim { extent: MANY_POINTS, steps: vec![0; 1 + plan.views.len()] };
     choose::choose(&[points], plan.n_vectors, sum, &plan.target).vectors
 }
@@ -161,7 +161,7 @@ fn vectors_of_any(contract: &Contraction, plan: &Plan) -> usize {
 pub(crate) fn cycles(contract: &Contraction, target: &Target) -> Option<f64> {
     let dims = points::merge(point_dims(contract)?);
     let n_vectors = contract.columns.div_ceil(target.lanes as u64);
-    let sum = choose::Sum::of(contract.factors, &contract.sum, &dims, input_bytes(contract), target);
+    let sum = choose::Sum::of(contract, &dims, input_bytes(contract), target);
     let choice = choose::choose(&dims, n_vectors, sum, target);
     let arithmetic = choose::cycles(&dims, choice.cut, choice.vectors as u64, n_vectors, sum, target)?;
     Some(with_weights(contract, arithmetic, target))
@@ -261,8 +261,7 @@ impl<'a> Plan<'a> {
     }
 
     fn sum(&self) -> choose::Sum {
-        let contract = self.contract;
-        choose::Sum::of(contract.factors, &contract.sum, &self.dims, input_bytes(contract), &self.target)
+        choose::Sum::of(self.contract, &self.dims, input_bytes(self.contract), &self.target)
     }
 
     /// What it costs to convert 16-bit weights for these tiles, if there are any.

@@ -44,8 +44,13 @@ impl Work {
 
     /// Number of bands that are traversed together.
     pub(crate) fn bands_at_once(&self, l2: usize) -> usize {
-        (l2 as u64 / 2 / self.band_bytes.max(1)).max(1) as usize
+        bands_within(l2, self.band_bytes)
     }
+}
+
+/// Number of bands of so many bytes of input that half of the second-level cache holds.
+pub(super) fn bands_within(l2: usize, band_bytes: u64) -> usize {
+    (l2 as u64 / 2 / band_bytes.max(1)).max(1) as usize
 }
 
 #[cfg(test)]

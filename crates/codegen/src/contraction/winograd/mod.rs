@@ -357,7 +357,7 @@ fn cut(tiles: u64, vectors: u64, size: Size, target: &Target) -> Choice {
 
 /// Number of column vectors of the products' tiles that gives the fewest cycles for a block.
 fn vectors(tiles: u64, channels: u64, n_vectors: u64, size: Size, target: &Target) -> u64 {
-    let sum = choose::Sum { factors: size.factors(), steps: channels, fresh: 1.0, input: 0.01, conversions: 0.0 };
+    let sum = choose::Sum { factors: size.factors(), steps: channels, fresh: 1.0, input: 0.01, conversions: 0.0, half: false };
     let cycles = |vectors: &u64| {
         let Choice { cut, .. } = cut(tiles, *vectors, size, target);
         let dims = [PointDim { extent: tiles, steps: Vec::new() }];
@@ -443,7 +443,8 @@ fn layout(tiles: u64, channels: u64, columns: u64, size: Size, target: &Target) 
         let length = tiles.div_ceil(*blocks);
         let vectors = vectors(length, channels, columns / target.lanes as u64, size, target);
         let Choice { cut, .. } = cut(length, vectors, size, target);
-        let sum = choose::Sum { factors: size.factors(), steps: channels, fresh: 1.0, input: 0.01, conversions: 0.0 };
+        let sum =
+            choose::Sum { factors: size.factors(), steps: channels, fresh: 1.0, input: 0.01, conversions: 0.0, half: false };
         let dims = [PointDim { extent: length, steps: Vec::new() }];
         let arithmetic = choose::cycles(&dims, cut, vectors, columns / target.lanes as u64, sum, target);
         let groups = (columns / target.lanes as u64).div_ceil(vectors);
