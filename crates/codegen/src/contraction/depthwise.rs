@@ -9,9 +9,8 @@ use super::convert;
 use super::emit::{LINE, bias, each_tile};
 use super::epilogue::{Epilogue, Lanes, Sums};
 use super::pack::offsets;
-use super::points::{Cut, Shape, Tiles, extents, sizes, touches};
+use super::points::{Cut, Shape, Tiles, extents, next_row, sizes, touches};
 use super::registers::{INPUT, SPARE, TAIL, WEIGHTS};
-use super::schedule::bands_within;
 use super::words::WindowWords;
 use super::{ContractionCode, Entries, Packing, Plan, each_variant, normal, packing, streams};
 use crate::asm::{Asm, Cond, Isa, Mask, Mem, R, V, forms};
@@ -48,15 +47,14 @@ pub(crate) fn compile(depthwise: &Depthwise, target: &Target, asm: &mut Asm) -> 
     let tiles = plan.tiles(&epilogue, cut(&plan, registers), asm.isa())?;
     // Tiles have few points: converting the window for all of them at once is the least.
     let group_code = contract.converted().map(|dtype| convert::by_groups(&packing, dtype, asm));
-    let how = How { taps: &taps, factors: contract.factors, byte_products: target.byte_products, words: words.as_ref() };
+    let together = input_columns.block >= contract.columns;
+    let row = plan.row_to_prefetch(contract.columns).filter(|_| together);
+    let how = How { taps: &taps, factors: contract.factors, byte_products: target.byte_products, words: words.as_ref(), row };
     let entries = code(&tiles, &epilogue, &packing, how, asm)?;
     let mut found = ContractionCode { group_code, ..plan.finish(packing, tiles, entries) };
     let size = contract.factors.input_bytes() as i64;
-    if input_columns.block >= contract.columns {
-        // The channels of a point lie side by side: what one group of them reads brings in what the next ones read.
-        let points: u64 = found.work.bands.iter().sum();
-        let bytes = contract.factors.input_bytes() * contract.columns * points;
-        found.bands_at_once = bands_within(plan.target.l2, bytes / found.work.bands.len() as u64);
+    if together {
+        found.take_channels_together(contract, plan.target.l2);
     }
     found.input.groups = (0..plan.n_vectors).map(|group| size * input_columns.offset(group * lanes as u64)).collect();
     Some(found)
@@ -70,6 +68,8 @@ struct How<'a> {
     byte_products: ByteProducts,
     /// Absent where taps are summed one at a time.
     words: Option<&'a WindowWords>,
+    /// How many elements ahead the next row is, if that is brought near.
+    row: Option<i64>,
 }
 
 /// The taps of one iteration of a loop over the window, as offsets of the input in elements.
@@ -227,7 +227,11 @@ impl Window<'_> {
         for tap in 0..self.how.taps.offsets.len() {
             asm.load(self.sums.extra(1 + tap), Mem::at(WEIGHTS, (tap * bytes) as i32));
         }
+        let mut ahead = self.how.row.map_or(vec![], |row| next_row(self.sums.shape, &self.how.taps.offsets, row)).into_iter();
         for vector in touches.chunk_by(|a, b| a.0 == b.0) {
+            if let Some(offset) = ahead.next() {
+                asm.prefetcht0(Mem::at(INPUT, (self.how.factors.input_bytes() as i64 * offset) as i32 - bias(asm.isa())));
+            }
             self.load(asm, value, vector[0].0, mask);
             for &(_, point, tap) in vector {
                 self.add(asm, self.sums.register(point, 0), self.sums.extra(1 + tap), value);

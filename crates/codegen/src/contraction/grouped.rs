@@ -11,7 +11,7 @@ use super::depthwise::{begin, cut};
 use super::emit::{LINE, bias, each_tile};
 use super::epilogue::{Epilogue, Sums};
 use super::pack::offsets;
-use super::points::{Shape, Tiles, touches};
+use super::points::{Shape, Tiles, next_row, touches};
 use super::registers::{INPUT, SPARE, WEIGHTS};
 use super::{ContractionCode, Entries, Packing, Plan, columns_of, each_variant, normal, packing};
 use crate::asm::{Asm, Mask, Mem, Width, forms};
@@ -46,8 +46,10 @@ pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) ->
     let tiles = plan.tiles(&epilogue, cut(&plan, beside as u64), asm.isa())?;
     // The channels of a group are the last dimension of the sum, with one step for all.
     let taps = offsets(&merged.sum[..merged.sum.len() - 1], |dim| dim.input);
-    let entries = code(&tiles, &epilogue, &packing, (&taps, group), asm)?;
+    let row = plan.row_to_prefetch(merged.columns);
+    let entries = code(&tiles, &epilogue, &packing, (&taps, group, row), asm)?;
     let mut found = plan.finish(packing, tiles, entries);
+    found.take_channels_together(&merged, plan.target.l2);
     found.input.groups = (0..plan.n_vectors).map(|vector| 4 * (vector * lanes as u64) as i64).collect();
     Some(found)
 }
@@ -92,15 +94,22 @@ fn halves(group: usize) -> usize {
     group.div_ceil(4)
 }
 
-fn code(tiles: &Tiles, epilogue: &Epilogue, packing: &Packing, (taps, group): (&[i64], usize), asm: &mut Asm) -> Option<Entries> {
+fn code(
+    tiles: &Tiles,
+    epilogue: &Epilogue,
+    packing: &Packing,
+    (taps, group, row): (&[i64], usize, Option<i64>),
+    asm: &mut Asm,
+) -> Option<Entries> {
     let entry = |shape: &Shape| {
         let batches = batches(shape, taps)?;
+        let ahead = row.map_or(vec![], |row| next_row(shape, taps, row));
         each_variant(packing, asm, |asm, vectors, tail| {
             asm.align(LINE);
             let entry = asm.here();
             asm.mark(format!("window of {} points x {}, groups of {group}", shape.len(), columns_of(vectors, tail)));
-            Window { sums: Sums { shape, vectors, tail, limit: None, first: None, epilogue }, batches: &batches, group }
-                .emit(asm);
+            let sums = Sums { shape, vectors, tail, limit: None, first: None, epilogue };
+            Window { sums, batches: &batches, ahead: &ahead, group }.emit(asm);
             Some(entry)
         })
     };
@@ -146,6 +155,8 @@ fn batches(shape: &Shape, taps: &[i64]) -> Option<Vec<Vec<Touched>>> {
 struct Window<'a> {
     sums: Sums<'a>,
     batches: &'a [Vec<Touched>],
+    /// The input vectors that are brought near while these are summed.
+    ahead: &'a [i64],
     group: usize,
 }
 
@@ -160,7 +171,14 @@ impl Window<'_> {
             |_| (),
             |asm| {
                 let mask = begin(&self.sums, asm);
-                self.batches.iter().for_each(|batch| self.batch(asm, batch, mask));
+                let each = self.ahead.len().div_ceil(self.batches.len()).max(1);
+                let mut ahead = self.ahead.chunks(each);
+                for batch in self.batches {
+                    for offset in ahead.next().into_iter().flatten() {
+                        asm.prefetcht0(Mem::at(INPUT, (4 * offset) as i32 - bias(asm.isa())));
+                    }
+                    self.batch(asm, batch, mask);
+                }
             },
         );
     }

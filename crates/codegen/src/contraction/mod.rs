@@ -39,6 +39,7 @@ pub(crate) use points::Cut;
 #[cfg(test)]
 use rows::compile as compile_rows;
 pub(crate) use schedule::Work;
+use schedule::bands_within;
 
 use crate::asm::{Asm, Isa, Kind};
 use choose::CostedChoice;
@@ -262,6 +263,14 @@ impl<'a> Plan<'a> {
 
     fn sum(&self) -> choose::Sum {
         choose::Sum::of(self.contract, &self.dims, input_bytes(self.contract), &self.target)
+    }
+
+    /// Step to the next row of points in the input, in elements, if so many channels of all points are more than the second-level cache
+    /// holds. Processors do not foresee what vectors are read next where these lie apart.
+    fn row_to_prefetch(&self, channels: u64) -> Option<i64> {
+        let points: u64 = self.dims.iter().map(|dim| dim.extent).product();
+        let [.., row, _] = &self.dims[..] else { return None };
+        (self.contract.factors.input_bytes() * channels * points > self.target.l2 as u64).then_some(row.steps[0])
     }
 
     /// What it costs to convert 16-bit weights for these tiles, if there are any.
@@ -566,6 +575,14 @@ impl ContractionCode {
     /// Whether it reads packed weights; otherwise it reads them unpacked.
     pub(crate) fn is_packed(&self) -> bool {
         self.weights.is_none()
+    }
+
+    /// Goes over all channels of a few bands, in place of all bands for a few channels: where the channels of a point lie side by side,
+    /// what one group of them reads brings in what the next ones read.
+    fn take_channels_together(&mut self, contract: &Contraction, l2: usize) {
+        let points: u64 = self.work.bands.iter().sum();
+        let bytes = contract.factors.input_bytes() * contract.columns * points;
+        self.bands_at_once = bands_within(l2, bytes / self.work.bands.len() as u64);
     }
 
     /// Multiplications and additions.

@@ -238,6 +238,13 @@ pub(crate) fn touches(shape: &Shape, taps: &[i64]) -> Vec<(i64, usize, usize)> {
     touches
 }
 
+/// The input vectors that a tile in the next row touches and this one does not, where rows are `row` elements apart.
+pub(crate) fn next_row(shape: &Shape, taps: &[i64], row: i64) -> Vec<i64> {
+    let mut own: Vec<i64> = touches(shape, taps).into_iter().map(|(offset, ..)| offset).collect();
+    own.dedup();
+    own.iter().map(|offset| offset + row).filter(|next| own.binary_search(next).is_err()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
