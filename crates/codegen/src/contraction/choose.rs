@@ -222,15 +222,17 @@ pub(crate) fn beside(arithmetic: f64, far: u64) -> f64 {
 pub(crate) fn cycles(dims: &[PointDim], cut: Cut, vectors: u64, n_vectors: u64, sum: Sum, target: &Target) -> Option<f64> {
     let mut total = 0.0;
     for (count, points) in sizes(dims, cut) {
-        let last = match n_vectors % vectors {
-            0 => vectors,
-            rest => rest,
-        };
-        let whole = (n_vectors - last) / vectors;
-        if whole > 0 {
-            total += (count * whole) as f64 * tile_cycles(points, vectors, Sum { half: false, ..sum }, target)?;
+        let (whole, rest) = (n_vectors / vectors, n_vectors % vectors);
+        let last = if rest > 0 { rest } else { vectors };
+        for (groups, vectors) in [(whole, vectors), (1, rest)] {
+            if vectors > 0 {
+                total += (count * groups) as f64 * tile_cycles(points, vectors, Sum { half: false, ..sum }, target)?;
+            }
         }
-        total += count as f64 * tile_cycles(points, last, sum, target)?;
+        if sum.half {
+            let saved = tile_cycles(points, last, Sum { half: false, ..sum }, target)? - tile_cycles(points, last, sum, target)?;
+            total -= count as f64 * saved;
+        }
     }
     Some(total)
 }
