@@ -6,8 +6,9 @@
 //! so a convolution reads the layout that the convolution before it writes. The block is the length of a vector if that divides
 //! the channels and no group is cut, else all channels, which makes them the last axis. Tensors with up to 4 channels, such as
 //! images, keep their layout. Operators that work element by element, join, split, pad, pool, resize or reduce height and width
-//! take over the layout of their operand. All other operators get plain `NCHW`. Weights stay `OIHW`: the plan packs them. Where
-//! height and width are 1, a `reshape` replaces the transform and no element moves.
+//! take over the layout of their operand, and convolutions read channels that are last where they lie. All other operators get plain
+//! `NCHW`. Weights stay `OIHW`: the plan packs them. Where height and width are 1, a `reshape` replaces the transform and no element
+//! moves.
 //!
 //! Does not rewrite other dtypes than float32 and products of bytes, other layouts than `NCHW`, and 1D and 3D convolutions.
 //!
@@ -23,7 +24,7 @@ use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use relayc_ir::types::DType;
 use relayc_ir::{AttrValue, ExprId, ExprKind, Module, Operand, VarId};
-use relayc_ops::blocks::{Blocks, Channels, Ends, PLAIN, are_near};
+use relayc_ops::blocks::{Blocks, Channels, Ends, PLAIN};
 use relayc_ops::declarations::{LAYOUT_TRANSFORM, RESHAPE, STRIDED_SLICE};
 use relayc_ops::lower::{self, Lower};
 use relayc_ops::{Fuse, OpDef};
@@ -40,6 +41,9 @@ pub(crate) const PASS: Pass = Pass {
 
 /// More channels than this are not put next to each other.
 const MAX_BLOCK: i64 = 2048;
+
+/// Points that are a multiple of so many channels apart displace each other in the first-level cache: 2 KiB, of which a way has two.
+const DISPLACING: i64 = 512;
 
 /// Tensors with so few channels stay as they are.
 const FEW_CHANNELS: i64 = 4;
@@ -74,8 +78,15 @@ impl Alter<'_> {
         let out = nchw(module, expr)?;
         let (call, block) = match (def.blocks, &def.lower) {
             (Some(Blocks::Product(of)), _) => {
-                let data = nchw(module, *args(module, expr).first()?)?;
-                let mut data = self.channels(data[1]);
+                let operand = *args(module, expr).first()?;
+                let mut data = self.channels(nchw(module, operand)?[1]);
+                // Channels that are last stay there: to move them costs more than it gives.
+                if let Some((_, block)) = self.first_blocked(operand)
+                    && block == data.count
+                    && block % DISPLACING != 0
+                {
+                    data.block = Some(block);
+                }
                 // A word of bytes, whose products are added at once.
                 if dtype(module, expr) == Some(DType::I32) && data.count == FEW_CHANNELS {
                     data.block = Some(FEW_CHANNELS);
@@ -166,7 +177,8 @@ impl Alter<'_> {
         self.typed_call(module, expr, def, &args, attrs)
     }
 
-    /// Tensors one after the other: blocks that divide all of them, if any has some.
+    /// Tensors one after the other: in blocks of vectors, if the first of those in blocks has these and they divide all, else with the
+    /// channels last. `None` if none is in blocks.
     fn join(
         &mut self,
         module: &mut Module,
@@ -184,13 +196,13 @@ impl Alter<'_> {
             args: &[tensors(module, &fields)?],
             outs: &tensors(module, &[expr])?,
         })?;
-        let divides = |block: &i64| shapes.iter().all(|shape| shape[1] % block == 0);
-        let joined = self.channels(nchw(module, expr)?[1]);
+        let joined = nchw(module, expr)?[1];
+        let cut = first == self.cx.lanes as i64 && shapes.iter().all(|shape| shape[1] % first == 0);
         // Counted from the front, the axes of the plain layout stay where they are; channels that are last are joined there.
-        let (block, axis) = match joined.block.into_iter().chain([first]).find(divides) {
-            Some(block) => (block, axis),
-            None if axis == 1 && joined.count <= MAX_BLOCK => (joined.count, LAST),
-            None => return None,
+        let (block, axis) = match () {
+            () if cut => (first, axis),
+            () if joined > MAX_BLOCK => return None,
+            () => (joined, if axis == 1 { LAST } else { axis }),
         };
         let own = |shape: &Nchw| if axis == LAST { shape[1] } else { block };
         let fields = fields.into_iter().zip(&shapes);
@@ -267,7 +279,7 @@ impl Alter<'_> {
             return Some(version);
         }
         let of = nchw(module, expr)?;
-        let version = match self.first_blocked(expr).filter(|&(_, own)| are_near(own, block)) {
+        let version = match self.first_blocked(expr) {
             Some((other, own)) => self.moved(module, other, of, Some(own), Some(block))?,
             None => self.moved(module, expr, of, None, Some(block))?,
         };
