@@ -58,6 +58,7 @@ mod names;
 mod partial_evaluate;
 mod partition;
 mod pipeline;
+mod pointwise_convolutions;
 mod pool_before_conv;
 mod push_strides_up;
 pub mod quantize;
@@ -143,6 +144,7 @@ const PASSES: &[Pass] = &[
     flatten_concatenate::PASS,
     elementwise_before_join::PASS,
     elementwise_before_transpose::PASS,
+    pointwise_convolutions::PASS,
     half_compute_legalize::PASS,
     alter_op_layout::PASS,
     fold_constants::PASS,
