@@ -61,7 +61,9 @@ impl Pointwise<'_> {
         }
         let [data, _] = args(module, product)[..] else { return None };
         let [_, points, inner] = dims(module, data)?[..] else { return None };
-        (dims(module, product)?.len() == 3 && points.value()? == height.value()? * width.value()?).then_some(())?;
+        let [_, _, units] = dims(module, product)?[..] else { return None };
+        let same = units.value()? == channels.value()? && points.value()? == height.value()? * width.value()?;
+        same.then_some(())?;
         let columns = self.transposed(module, data, &[0, 2, 1])?;
         let shape = [0, inner.value()?, height.value()?, width.value()?];
         let data = self.reshaped(module, columns, &shape)?;
@@ -70,7 +72,7 @@ impl Pointwise<'_> {
             let whole = self.whole(module, call)?;
             let mut operands = vec![];
             for operand in args(module, call) {
-                operands.push(if operand == whole { now } else { self.along_channels(module, operand, channels.value()?)? });
+                operands.push(if operand == whole { now } else { self.along_channels(module, operand)? });
             }
             let (def, span) = (self.cx.called(module, call)?, module.exprs[call].span);
             now = self.cx.typed_call(module, span, def, &operands, module.call_attrs(call).to_vec())?;
@@ -128,20 +130,15 @@ impl Pointwise<'_> {
     fn whole(&self, module: &Module, call: ExprId) -> Option<ExprId> {
         self.cx.by_elements(module, call)?;
         let own = dims(module, call)?;
-        let mut whole = args(module, call).into_iter().filter(|&operand| dims(module, operand).as_deref() == Some(&own[..]));
+        let mut whole = args(module, call).into_iter().filter(|&operand| dims(module, operand) == Some(own));
         whole.next().filter(|_| whole.next().is_none())
     }
 
-    /// An operand with nothing but a last axis of rows, as one with an axis of channels.
-    fn along_channels(&self, module: &mut Module, operand: ExprId, channels: i64) -> Option<ExprId> {
-        let own: Option<Vec<i64>> = dims(module, operand)?.iter().map(|dim| dim.value()).collect();
-        match own?.split_last() {
+    /// An operand with nothing but a last axis of rows, as one with an axis of channels; a reshape is refused for others.
+    fn along_channels(&self, module: &mut Module, operand: ExprId) -> Option<ExprId> {
+        match dims(module, operand)?.last() {
             None => Some(operand),
-            Some((last, others)) => {
-                let along = others.iter().all(|&length| length == 1) && [1, channels].contains(last);
-                along.then_some(())?;
-                self.reshaped(module, operand, &[*last, 1, 1])
-            }
+            Some(last) => self.reshaped(module, operand, &[last.value()?, 1, 1]),
         }
     }
 

@@ -194,7 +194,9 @@ pub fn fold_corners(choices: &[u8]) {
     let module = &folded.module;
     let body = module.funcs[module.globals[module.find_global("main").expect("it has a main")].func].body;
     let is_call = matches!(module.exprs[body].kind, ExprKind::Call { .. });
-    assert!(expected.is_err() || !is_call, "{text}is not folded:\n{}", shown());
+    // Results of more than 64 KiB are folded if their operands are nearly as large.
+    let folds = expected.is_ok_and(|tensors| tensors.iter().map(|(.., bytes)| bytes.len()).sum::<usize>() <= 64 << 10);
+    assert!(!folds || !is_call, "{text}is not folded:\n{}", shown());
 }
 
 /// Counts the calls of a run.
