@@ -416,13 +416,15 @@ fn tile_onnx(cx: &mut OnnxCx) -> OnnxResult {
 
 fn repeat_onnx(cx: &mut OnnxCx) -> OnnxResult {
     let (attrs, data) = (RepeatAttrs::read(cx.attrs), cx.tensor(0));
-    let (mut shape, out) = (cx.shape(data)?, cx.out_shape()?);
-    let axis = attrs.axis.unwrap_or(0).rem_euclid(shape.len() as i64) as usize;
-    shape.insert(axis + 1, 1);
-    let narrow = cx.reshaped(data, &shape);
-    shape[axis + 1] = attrs.repeats.unwrap_or(1);
-    let wide = cx.expanded(narrow, &shape);
-    Ok(cx.reshaped(wide, &out).into())
+    let (mut dims, out) = (cx.axes(data).to_vec(), cx.out[0].0.clone());
+    let axis = attrs.axis.unwrap_or(0).rem_euclid(dims.len() as i64) as usize;
+    let behind = cx.ints("axes", &[axis as i64 + 1]);
+    let narrow = cx.node("Unsqueeze", &[data, behind]).one();
+    // `Expand` leaves the dimensions that are 1 in its shape.
+    dims.iter_mut().for_each(|dim| *dim = Dim::known(1));
+    dims.insert(axis + 1, Dim::known(attrs.repeats.unwrap_or(1)));
+    let wide = cx.expanded_to(narrow, &dims)?;
+    Ok(cx.reshaped_to(wide, &out)?.into())
 }
 
 pub(crate) const FAMILY: &[OpDef] = &[BROADCAST_TO, BROADCAST_TO_LIKE, COLLAPSE_SUM_LIKE, COLLAPSE_SUM_TO, WHERE, TILE, REPEAT];

@@ -80,8 +80,8 @@ pub(crate) fn conv_onnx(cx: &mut OnnxCx, spatial: &str, zero_points: ZeroPoints)
     let attrs = Conv2dAttrs::read(cx.attrs);
     let mut shape = weight_shape(cx, &attrs, spatial, 'O')?;
     // A depthwise weight may hold several outputs of a channel side by side on I: (O, M, …) is (O * M, 1, …) then.
-    let channels = size(cx, 0, &attrs.data_layout, 'C')?;
-    if shape[1].checked_mul(attrs.groups) != Some(channels) {
+    let may_be = shape[0] == attrs.groups && shape[1] != 1;
+    if may_be && shape[1].checked_mul(attrs.groups) != Some(size(cx, 0, &attrs.data_layout, 'C')?) {
         shape = [&[shape[0] * shape[1], 1], &shape[2..]].concat();
     }
     let of_ints =
