@@ -10,7 +10,7 @@ mod mxnet;
 mod shape;
 
 use super::misplaced::{misplaced, no_other_binary};
-use super::{bind, endings, run, show};
+use super::{bind, endings, input_names, run, show};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::limits::SOURCE_BYTES;
 use relayc_base::text::{count, thousands};
@@ -130,7 +130,11 @@ pub fn onnx_bytes(bytes: Vec<u8>, request: &Request) -> Outcome {
         as_params: request.params.is_some(),
         outside: request.external_data.then_some(&read),
     };
-    let (listing, imported) = import::import(bytes, &how);
+    let (listing, mut imported) = import::import(bytes, &how);
+    // Only here are inputs and weights told apart.
+    if let Ok(imported) = &mut imported {
+        input_names::name_inputs(&mut imported.module, &imported.inputs);
+    }
     made(sources, &name, listing, imported, request)
 }
 

@@ -1,16 +1,15 @@
 //! Which parameters of an entry become inputs of an artifact or a model: those without weights, if that is meant.
 //!
 //! A weight without a value would become an input without a word. So where an operator takes a parameter as its weight and nothing
-//! gives it a value, the inputs have to be named.
+//! gives it a value, the inputs have to be named: on the command line, or by the program, as an imported one does.
 
 use super::bind::errors::unknown_name;
+use super::input_names::{names, weights};
 use super::{Program, bind, left_open, optimise, tensors};
-use relayc_base::Idx;
 use relayc_base::diag::{Diagnostic, Severity, codes};
 use relayc_base::text::count;
-use relayc_ir::{Expr, ExprId, ExprKind, Module, VarId};
-use relayc_ops as ops;
-use rustc_hash::{FxHashMap, FxHashSet};
+use relayc_ir::VarId;
+use rustc_hash::FxHashSet;
 use std::path::PathBuf;
 
 /// The parameters that may become inputs.
@@ -60,7 +59,9 @@ pub fn check(program: &Program, entry: &str, files: &[PathBuf], inputs: &Inputs)
         Inputs::Plain if program.packed.is_complete() || params.len() == 1 => vec![],
         Inputs::Plain => {
             let weights = weights(module, params);
-            open.iter().copied().filter(|var| weights.contains_key(var)).collect()
+            let said = names(&module.funcs[module.globals[global].func]);
+            let is_weight = |var: &VarId| weights.contains_key(var) && !said.contains(&name(var));
+            open.iter().copied().filter(is_weight).collect()
         }
     };
     if refused.is_empty() {
@@ -111,36 +112,4 @@ fn missing(
             error.help(format!("`--inputs-only {}` makes an error of every other parameter without a value", plain.join(",")));
     }
     error
-}
-
-/// The parameters that operators take as weights, each with the first such operand: its name and its operator's. A weight may go
-/// through operators of one operand on its way, such as a transposition, but not through a reduction: the mean of an image is none.
-fn weights(module: &Module, params: &[VarId]) -> FxHashMap<VarId, (&'static str, &'static str)> {
-    let params: FxHashSet<VarId> = params.iter().copied().collect();
-    let mut found: FxHashMap<VarId, (&'static str, &'static str)> = FxHashMap::default();
-    let binding = |expr: &Expr| if let ExprKind::Let { var, value, .. } = expr.kind { Some((var, value)) } else { None };
-    let lets: FxHashMap<VarId, ExprId> = module.exprs.iter().filter_map(binding).collect();
-    // The parameter that each expression is.
-    let mut of: Vec<Option<VarId>> = vec![None; module.exprs.len()];
-    for expr in module.post_order(&module.roots()) {
-        of[expr.index()] = match module.exprs[expr].kind {
-            ExprKind::Var(var) if params.contains(&var) => Some(var),
-            ExprKind::Var(var) => lets.get(&var).and_then(|value| of[value.index()]),
-            ExprKind::Call { callee, args, .. } => match (module.exprs[callee].kind, module.items(args)) {
-                (ExprKind::Op(op), args) => {
-                    let def = ops::table().def(op);
-                    for (arg, param) in args.iter().enumerate().filter_map(|(i, arg)| Some((i, of[arg.expr.index()]?))) {
-                        if let Some(arg) = def.args.get(arg).filter(|arg| arg.is_weight()) {
-                            found.entry(param).or_insert((arg.name, def.name));
-                        }
-                    }
-                    let is_moved = def.fuse != Some(ops::Fuse::CommReduce);
-                    if let ([only], true) = (args, is_moved) { of[only.expr.index()] } else { None }
-                }
-                _ => None,
-            },
-            _ => None,
-        };
-    }
-    found
 }

@@ -16,6 +16,7 @@ pub mod export;
 pub mod fix;
 pub mod group;
 pub mod import;
+mod input_names;
 pub mod inputs;
 pub mod inspect;
 pub mod lint;
