@@ -53,6 +53,9 @@ pub(crate) fn dtype_of(code: i32) -> Result<DType, String> {
         14 | 15 => "tensors of complex numbers".to_owned(),
         17..=20 => "tensors of 8-bit floats".to_owned(),
         21 | 22 => "tensors of 4-bit integers".to_owned(),
+        23 => "tensors of 4-bit floats".to_owned(),
+        24 => "tensors of exponents of 8 bits".to_owned(),
+        25 | 26 => "tensors of 2-bit integers".to_owned(),
         other => format!("tensors of the element type {other}"),
     })
 }
@@ -256,8 +259,9 @@ impl Gate<'_> {
         if location.contains(['\\', '\0']) {
             return refuse("is no path");
         }
-        let path: Vec<&str> = location.split('/').collect();
-        if path.iter().any(|part| part.is_empty() || *part == ".") {
+        // Some exporters begin it with `./`.
+        let path: Vec<&str> = location.split('/').filter(|part| *part != ".").collect();
+        if path.is_empty() || path.iter().any(|part| part.is_empty()) {
             return refuse("has an empty part");
         }
         if path.contains(&"..") {
