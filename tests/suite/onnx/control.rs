@@ -331,13 +331,18 @@ fn sums(columns: i64, more: &[AttributeProto]) -> ModelProto {
 #[test]
 fn scans_go_along_an_axis() {
     let x = "@main([[1, 2, 3], [4, 5, 6]])";
-    gives(&sums(3, &[]), &[&format!("{x} == ([6, 15], [[-1, -4], [-3, -9], [-6, -15]])")]);
     let second = ints("scan_output_axes", &[-1]);
-    gives(&sums(3, std::slice::from_ref(&second)), &[&format!("{x} == ([6, 15], [[-1, -3, -6], [-4, -9, -15]])")]);
     let back = [second.clone(), ints("scan_input_directions", &[1])];
-    gives(&sums(3, &back), &[&format!("{x} == ([6, 15], [[-3, -5, -6], [-6, -11, -15]])")]);
     let both = [&back[..], &[ints("scan_output_directions", &[1])]].concat();
-    gives(&sums(3, &both), &[&format!("{x} == ([6, 15], [[-6, -5, -3], [-15, -11, -6]])")]);
+    // Of a known length, and of any.
+    for columns in [3, -1] {
+        gives(&sums(columns, &[]), &[&format!("{x} == ([6, 15], [[-1, -4], [-3, -9], [-6, -15]])")]);
+        gives(&sums(columns, std::slice::from_ref(&second)), &[&format!("{x} == ([6, 15], [[-1, -3, -6], [-4, -9, -15]])")]);
+        gives(&sums(columns, &back), &[&format!("{x} == ([6, 15], [[-3, -5, -6], [-6, -11, -15]])")]);
+        gives(&sums(columns, &both), &[&format!("{x} == ([6, 15], [[-6, -5, -3], [-15, -11, -6]])")]);
+    }
+    let text = text_that_gives(&sums(-1, &both), &["@main([[], []]) == ([0, 0], [[], []])"]);
+    assert!(text.contains("-> (Tensor[(2), float32], Tensor[(2, n1), float32])"), "the result is as long as the operand: {text}");
     // Of no length: no elements, along the same axis.
     gives(&sums(0, &[second]), &["@main([[], []]) == ([0, 0], [[], []])"]);
     gives(&sums(0, &[]), &["@main([[], []]) == ([0, 0], [])"]);

@@ -48,9 +48,9 @@ program's parameters, such as `input_1`, are understood too.
   below.
 - An `If` with a known condition becomes its branch, any other an `if`.
 - `LSTM`, `GRU` and `RNN` are written out step by step; where only a run knows the length, a function makes one step and calls itself.
-- A `Scan` is unrolled; its length must be known. A `Loop` of up to 64 iterations is unrolled if their number is known; any other
-  becomes a recursive function. A `Loop` with a trip count and without a condition ignores the condition of its body, as the standard
-  says.
+- A `Scan` of known length is unrolled, if that is not too long. A `Loop` of up to 64 iterations is unrolled if their number is known;
+  any other of both becomes a recursive function. A `Loop` with a trip count and without a condition ignores the condition of its
+  body, as the standard says.
 - A sequence whose length follows from the model is a tuple. One that a `Loop` only appends to, perhaps in each branch of an `If`, or
   that cuts an axis of any length into pieces of length 1, is a tensor, whose first axis runs over the sequence; or that has the
   tensors one behind another, if the next node joins them, which may have different lengths then.

@@ -20,6 +20,7 @@ use super::declared::declared;
 use super::errors::Refusal;
 use super::frame::{Appended, Branch, Continuation, Frame, Iterations, Loop, LoopKind, Site, Started};
 use super::plan::{joined_along, only_appends};
+use super::scanned::Scanned;
 use super::walk::{Walk, attributes};
 use crate::onnx::proto::FunctionProto;
 use relayc_base::diag::Diagnostic;
@@ -151,7 +152,8 @@ pub(crate) fn start_loop<'a>(walk: &mut Walk<'a>, site: Site<'a>, inputs: &[Opti
         (Some(trip), Some(_)) => Some(trip.max(0)),
         _ => None,
     };
-    let whole = Loop { site, graph, trip, cond, init: init.clone(), types, appended, turn: None, vars: vec![], tries: 0 };
+    let whole =
+        Loop { site, graph, trip, cond, init: init.clone(), types, appended, turn: None, vars: vec![], tries: 0, scanned: None };
     let cost = match walk.plan(graph) {
         Ok(plan) => plan.cost,
         Err(error) => return Ok(Started::Failed(error)),
@@ -172,7 +174,7 @@ pub(crate) fn start_loop<'a>(walk: &mut Walk<'a>, site: Site<'a>, inputs: &[Opti
 const SCAN: [&str; 6] =
     ["body", "num_scan_inputs", "scan_input_axes", "scan_input_directions", "scan_output_axes", "scan_output_directions"];
 
-/// `Scan` of operator set 9 and later, with a known length.
+/// `Scan` of operator set 9 and later.
 pub(crate) fn start_scan<'a>(walk: &mut Walk<'a>, site: Site<'a>, inputs: &[Option<Val>], attrs: &Attributes<'a>) -> Start {
     understood(attrs, |name| SCAN.contains(&name))?;
     let graph = graph_of(attrs, "body")?;
@@ -188,36 +190,54 @@ pub(crate) fn start_scan<'a>(walk: &mut Walk<'a>, site: Site<'a>, inputs: &[Opti
         return Err(Refusal::wrong("its body does not take and give what it carries"));
     }
     let mut operands = vec![];
-    let mut length = None;
+    let mut length: Option<Dim> = None;
     for (index, &val) in scanned.iter().enumerate() {
         let (axis, back) =
             (ints("scan_input_axes").get(index).copied().unwrap_or(0), ints("scan_input_directions").get(index) == Some(&1));
         let Some((shape, _)) = walk.b.tensor_ty(val) else { return Err(Refusal::wrong("an operand that is no tensor")) };
         let axis = axis_of(axis, shape.len())?;
-        let n = shape.get(axis).and_then(|dim| dim.value());
-        let n = n.ok_or_else(|| Refusal::unsupported("a scan of a length that is not known before running"))?;
-        if length.is_some_and(|length| length != n) {
+        let dim = shape.get(axis).copied().unwrap_or(Dim::Any);
+        if length.is_some_and(|length| !length.compatible(dim)) {
             return Err(Refusal::wrong("its scanned inputs have different lengths"));
         }
-        length = Some(n);
+        length = length.filter(|length| length.value().is_some() || dim.value().is_none()).or(Some(dim));
         operands.push((val, axis, back));
     }
-    let n_turns = length.unwrap_or(0);
+    let length = length.unwrap_or(Dim::Any);
     let cost = match walk.plan(graph) {
         Ok(plan) => plan.cost,
         Err(error) => return Ok(Started::Failed(error)),
     };
-    let all = usize::try_from(n_turns).unwrap_or(usize::MAX).saturating_mul(cost);
-    if all > MAX_TURN_NODES.saturating_mul(16) {
-        return Err(Refusal::unsupported(format!("a scan of {n_turns} turns, which are too many to be written out")));
-    }
     let n_results = graph.output.len().saturating_sub(init.len());
     let result = |index: usize| {
         (ints("scan_output_axes").get(index).copied().unwrap_or(0), ints("scan_output_directions").get(index) == Some(&1))
     };
-    let kind = LoopKind::Scan { operands, results: (0..n_results).map(result).collect() };
-    let (carried, scans) = (init.to_vec(), vec![vec![]; n_results]);
-    next_turn(walk, Iterations { site, graph, turn: 0, n_turns, carried, scans, kind })
+    let scanned = Scanned { operands, results: (0..n_results).map(result).collect(), length };
+    let all = |n: i64| usize::try_from(n).unwrap_or(usize::MAX).saturating_mul(cost);
+    match length.value().filter(|&n| all(n) <= MAX_TURN_NODES.saturating_mul(16)) {
+        Some(n_turns) => {
+            let (carried, scans) = (init.to_vec(), vec![vec![]; n_results]);
+            next_turn(walk, Iterations { site, graph, turn: 0, n_turns, carried, scans, kind: LoopKind::Scan(scanned) })
+        }
+        None => start_long_scan(walk, site, graph, init, scanned),
+    }
+}
+
+/// Starts a `Scan` that becomes a function.
+fn start_long_scan<'a>(walk: &mut Walk<'a>, site: Site<'a>, graph: &'a GraphProto, init: &[Val], mut scanned: Scanned) -> Start {
+    walk.b.span = site.span;
+    for (operand, ..) in &mut scanned.operands {
+        *operand = walk.mentioned(site.at, *operand);
+    }
+    let Some(&(operand, axis, _)) = scanned.operands.first() else { return Err(Refusal::wrong("it scans nothing")) };
+    let shape = walk.b.call("shape_of", &[operand], &[("dtype", AttrValue::DType(Some(DType::I64)))])?;
+    let axis = walk.b.constant(Tensor::scalar(i64::try_from(axis).unwrap_or(0)));
+    let length = walk.b.call("take", &[shape, axis], &[("axis", AttrValue::int(0))])?;
+    let trip = Some(walk.mentioned(site.at, length));
+    let types: Vec<Ty> = init.iter().map(|&val| walk.b.ty(val)).collect();
+    let appended = vec![None; init.len()];
+    let (init, scanned) = (init.to_vec(), Some(scanned));
+    start_body(walk, Loop { site, graph, trip, cond: None, init, types, appended, turn: None, vars: vec![], tries: 0, scanned })
 }
 
 /// Starts the next iteration, or ends the loop.
@@ -239,7 +259,7 @@ fn next_turn<'a>(walk: &mut Walk<'a>, turns: Iterations<'a>) -> Start {
             values.extend([of_body(walk, turns.graph, 0, turn)?, of_body(walk, turns.graph, 1, yes)?]);
             values.extend(&turns.carried);
         }
-        LoopKind::Scan { operands, .. } => {
+        LoopKind::Scan(Scanned { operands, .. }) => {
             values.extend(&turns.carried);
             for &(val, axis, back) in operands {
                 let index = if back { turns.n_turns.saturating_sub(1).saturating_sub(turns.turn) } else { turns.turn };
@@ -276,12 +296,12 @@ fn gathered(walk: &mut Walk, turns: &Iterations) -> Result<Vec<Val>, Refusal> {
     for (index, scan) in turns.scans.iter().enumerate() {
         let (axis, back) = match &turns.kind {
             LoopKind::Loop(_) => (0, false),
-            LoopKind::Scan { results, .. } => results.get(index).copied().unwrap_or((0, false)),
+            LoopKind::Scan(scanned) => scanned.results.get(index).copied().unwrap_or((0, false)),
         };
         if scan.is_empty() {
             let output = turns.graph.output.get(turns.carried.len().saturating_add(index).saturating_add(match turns.kind {
                 LoopKind::Loop(_) => 1,
-                LoopKind::Scan { .. } => 0,
+                LoopKind::Scan(_) => 0,
             }));
             let ty = declared(output.and_then(|output| output.r#type.as_ref())).map_err(Refusal::unsupported)?;
             results.push(empty(walk, ty.0.as_deref(), axis, ty.1)?);
@@ -317,14 +337,22 @@ fn start_body<'a>(walk: &mut Walk<'a>, mut whole: Loop<'a>) -> Start {
     let int = walk.b.module.types.scalar(DType::I64);
     let turn = walk.variable("i", int);
     whole.turn = Some(turn);
-    let names: Vec<&str> = whole.graph.input.iter().skip(2).map(|input| input.name.as_deref().unwrap_or_default()).collect();
+    let n_before = if whole.scanned.is_some() { 0 } else { 2 };
+    let inputs = whole.graph.input.iter().skip(n_before);
+    let names: Vec<&str> = inputs.map(|input| input.name.as_deref().unwrap_or_default()).collect();
     whole.vars = names.iter().zip(&whole.types).map(|(name, &ty)| walk.variable(name, ty)).collect();
     let yes = walk.b.constant(Tensor::scalar(true));
     // What is appended in a turn is all that is in the sequence after it.
     let nothing = walk.b.tuple(&[]);
     let carried = whole.vars.iter().zip(&whole.appended).map(|(var, appended)| if appended.is_some() { nothing } else { var.1 });
-    let (number, yes) = (of_body(walk, whole.graph, 0, turn.1)?, of_body(walk, whole.graph, 1, yes)?);
-    let values: Vec<Val> = [number, yes].into_iter().chain(carried).collect();
+    let carried: Vec<Val> = carried.collect();
+    let values = match &whole.scanned {
+        Some(scanned) => [carried, scanned.places(&mut walk.b, turn.1, whole.trip)?].concat(),
+        None => {
+            let (number, yes) = (of_body(walk, whole.graph, 0, turn.1)?, of_body(walk, whole.graph, 1, yes)?);
+            [vec![number, yes], carried].concat()
+        }
+    };
     push(walk, site.at, whole.graph, values, Continuation::Body(Box::new(whole)))
 }
 
@@ -366,7 +394,7 @@ pub(crate) fn finish<'a>(walk: &mut Walk<'a>, frame: Frame<'a>, results: Vec<Val
                 Some(()) => next_turn(walk, *turns),
                 None => match turns.kind {
                     LoopKind::Loop(whole) => start_body(walk, *whole),
-                    LoopKind::Scan { .. } => Err(Refusal::wrong("its body does not give what it carries")),
+                    LoopKind::Scan(_) => Err(Refusal::wrong("its body does not give what it carries")),
                 },
             };
             (site, started)
@@ -487,7 +515,9 @@ enum Whole<'a> {
 fn function<'a>(walk: &mut Walk<'a>, mut whole: Loop<'a>, body: Branch) -> Result<Whole<'a>, Refusal> {
     let at = whole.site.at;
     let n = whole.init.len();
-    let (Some(turn), Some((&cond, rest))) = (whole.turn, body.results.split_first()) else {
+    let n_before = usize::from(whole.scanned.is_none());
+    let (cond, rest) = body.results.split_at(n_before.min(body.results.len()));
+    let (Some(turn), true) = (whole.turn, cond.len() == n_before) else {
         return Err(Refusal::wrong("its body gives no condition"));
     };
     let (carried, scanned) = rest.split_at(n.min(rest.len()));
@@ -500,9 +530,9 @@ fn function<'a>(walk: &mut Walk<'a>, mut whole: Loop<'a>, body: Branch) -> Resul
         };
     }
     gather_appended(walk, &mut whole, &mut carried)?;
-    let outputs = whole.graph.output.iter().skip(n.saturating_add(1));
+    let outputs = whole.graph.output.iter().skip(n.saturating_add(n_before));
     let scans = scanned.iter().zip(outputs).map(|(&value, output)| scan(walk, value, output.r#type.as_ref()));
-    let scans: Vec<Scanned> = scans.collect::<Result<_, _>>()?;
+    let scans: Vec<Stacked> = scans.collect::<Result<_, _>>()?;
     let bool_ty = walk.b.module.types.scalar(DType::BOOL);
     let (go_var, go) = walk.variable("go", bool_ty);
     let types: Vec<Ty> = whole.types.iter().copied().chain(scans.iter().map(|scan| scan.ty)).collect();
@@ -518,7 +548,8 @@ fn function<'a>(walk: &mut Walk<'a>, mut whole: Loop<'a>, body: Branch) -> Resul
     let next = walk.b.call("add", &[turn.1, one], &[])?;
     let trip = whole.trip.map(|trip| walk.mentioned(at, trip));
     let yes = walk.b.constant(Tensor::scalar(true));
-    let go_on = goes_on(walk, next, trip, whole.cond.map_or(yes, |_| cond))?;
+    let cond = cond.first().copied().filter(|_| whole.cond.is_some());
+    let go_on = goes_on(walk, next, trip, cond.unwrap_or(yes))?;
     let values = carried.iter().copied().chain(scans.iter().map(|scan| scan.more));
     let args: Vec<Val> = [next, go_on].into_iter().chain(values).collect();
     let function = walk.b.recursion(myself, &params, go, Turn { lets: body.lets, next: args, done }, ret);
@@ -529,7 +560,12 @@ fn function<'a>(walk: &mut Walk<'a>, mut whole: Loop<'a>, body: Branch) -> Resul
     let values = whole.init.iter().copied().chain(scans.iter().map(|scan| scan.first));
     let args: Vec<Val> = [zero, go_first].into_iter().chain(values).collect();
     let value = walk.b.apply(myself, &args, ret);
-    let results = taken_apart(walk, value, types.len())?;
+    let mut results = taken_apart(walk, value, types.len())?;
+    if let Some(scanned) = &whole.scanned {
+        for (index, result) in results.iter_mut().skip(n).enumerate() {
+            *result = scanned.laid_out(&mut walk.b, *result, index)?;
+        }
+    }
     for (&result, _) in results.iter().zip(&whole.appended).filter(|(_, how)| matches!(how, Some(Appended::Joined(_)))) {
         walk.b.set_joined(result);
     }
@@ -571,7 +607,7 @@ fn gather_appended(walk: &mut Walk, whole: &mut Loop, carried: &mut [Val]) -> Re
 }
 
 /// A result that is stacked over all iterations.
-struct Scanned {
+struct Stacked {
     so_far: (VarId, Val),
     /// The result with this iteration's value appended.
     more: Val,
@@ -580,7 +616,7 @@ struct Scanned {
 }
 
 /// Starts a stacked result. Dimensions that the body leaves unknown come from the model's declaration.
-fn scan(walk: &mut Walk, value: Val, declared: Option<&TypeProto>) -> Result<Scanned, Refusal> {
+fn scan(walk: &mut Walk, value: Val, declared: Option<&TypeProto>) -> Result<Stacked, Refusal> {
     let Some((shape, dtype)) = walk.b.tensor_ty(value).map(|(shape, dtype)| (shape.to_vec(), dtype)) else {
         return Err(Refusal::wrong("it scans what is no tensor"));
     };
@@ -596,7 +632,7 @@ fn scan(walk: &mut Walk, value: Val, declared: Option<&TypeProto>) -> Result<Sca
 }
 
 /// Starts a result of tensors one behind another, which may have different lengths along the axis.
-fn scan_joined(walk: &mut Walk, value: Val, axis: i64) -> Result<Scanned, Refusal> {
+fn scan_joined(walk: &mut Walk, value: Val, axis: i64) -> Result<Stacked, Refusal> {
     let (mut dims, dtype) = (walk.b.shape(value)?, walk.b.dtype(value)?);
     let at = axis_of(axis, dims.len())?;
     dims.remove(at);
@@ -607,11 +643,11 @@ fn scan_joined(walk: &mut Walk, value: Val, axis: i64) -> Result<Scanned, Refusa
 }
 
 /// A result that begins with `first` and to which each iteration appends a tensor along an axis.
-fn appended(walk: &mut Walk, value: Val, axis: i64, first: Val, ty: Ty) -> Result<Scanned, Refusal> {
+fn appended(walk: &mut Walk, value: Val, axis: i64, first: Val, ty: Ty) -> Result<Stacked, Refusal> {
     let so_far = walk.variable("scanned", ty);
     let both = walk.b.tuple(&[so_far.1, value]);
     let more = walk.b.call("concatenate", &[both], &[("axis", AttrValue::int(axis))])?;
-    Ok(Scanned { so_far, more, first, ty })
+    Ok(Stacked { so_far, more, first, ty })
 }
 
 /// The condition for an iteration of this number.

@@ -3,6 +3,7 @@
 use super::super::proto::{GraphProto, NodeProto, TypeProto};
 use super::build::Val;
 use super::cx::Attributes;
+use super::scanned::Scanned;
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::VarId;
@@ -91,11 +92,10 @@ pub(crate) struct Iterations<'a> {
 pub(crate) enum LoopKind<'a> {
     /// `Loop`, and what is started if its condition turns out to be unknown.
     Loop(Box<Loop<'a>>),
-    /// `Scan`: the scanned operands with their axes and directions, and the axes and directions of the results.
-    Scan { operands: Vec<(Val, usize, bool)>, results: Vec<(i64, bool)> },
+    Scan(Scanned),
 }
 
-/// A loop that becomes a function.
+/// A loop that becomes a function: a `Loop`, or a `Scan` of many turns.
 pub(crate) struct Loop<'a> {
     pub(crate) site: Site<'a>,
     pub(crate) graph: &'a GraphProto,
@@ -110,6 +110,8 @@ pub(crate) struct Loop<'a> {
     pub(crate) turn: Option<(VarId, Val)>,
     pub(crate) vars: Vec<(VarId, Val)>,
     pub(crate) tries: usize,
+    /// What a `Scan` goes along, whose body takes no number and no condition.
+    pub(crate) scanned: Option<Scanned>,
 }
 
 /// How a sequence that each turn appends a tensor to becomes a tensor.

@@ -25,6 +25,7 @@ pub(crate) mod ops;
 mod order;
 mod plan;
 mod scan;
+mod scanned;
 mod sizes;
 mod tensors;
 mod turns;

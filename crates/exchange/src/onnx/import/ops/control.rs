@@ -17,6 +17,6 @@ pub(crate) const FAMILY: &[Converter] = &[
         kind: "Scan",
         versions: &[9, 11, 16, 19, 21],
         how: Conversion::Control(start_scan),
-        limits: "a length that is not known before running; operator set 8, whose scan has a batch",
+        limits: "a scanned result of unknown shape; operator set 8, whose scan has a batch",
     },
 ];
