@@ -10,6 +10,7 @@ mod docs;
 mod fused;
 mod import;
 mod lacking;
+mod learned;
 mod names;
 mod nodes;
 

@@ -46,6 +46,8 @@ program's parameters, such as `input_1`, are understood too.
 - 4-bit integers are read where they are weights, for `DequantizeLinear` and `Cast`.
 - Models that ONNX Runtime has optimized or quantized are read too: its own operators, of the domain `com.microsoft`, are in the table
   below.
+- What scikit-learn, LightGBM and XGBoost have learned from tables, of the domain `ai.onnx.ml`, is read too. A label that is a string is
+  its position among the labels, and a `ZipMap` is the tensor of scores in their order.
 - An `If` with a known condition becomes its branch, any other an `if`.
 - `LSTM`, `GRU` and `RNN` are written out step by step; where only a run knows the length, a function makes one step and calls itself.
 - A `Scan` of known length is unrolled, if that is not too long. A `Loop` of up to 64 iterations is unrolled if their number is known;

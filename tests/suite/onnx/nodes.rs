@@ -48,6 +48,11 @@ pub(super) fn floats(name: &str, values: &[f32]) -> AttributeProto {
     AttributeProto { floats: values.to_vec(), ..attribute(name, attribute_type::FLOATS) }
 }
 
+pub(super) fn texts(name: &str, values: &[&str]) -> AttributeProto {
+    let strings = values.iter().map(|value| value.as_bytes().to_vec()).collect();
+    AttributeProto { strings, ..attribute(name, attribute_type::STRINGS) }
+}
+
 pub(super) fn text(name: &str, value: &str) -> AttributeProto {
     AttributeProto { s: Some(value.as_bytes().to_vec()), ..attribute(name, attribute_type::STRING) }
 }

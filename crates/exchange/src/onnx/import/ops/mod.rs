@@ -16,6 +16,7 @@ mod counted;
 pub(crate) mod curves;
 mod grouped_attention;
 mod index;
+mod learned;
 mod loss;
 mod matmul;
 mod microsoft;
@@ -65,6 +66,10 @@ const FAMILIES: &[&[Converter]] = &[
     curves::FAMILY,
     grouped_attention::FAMILY,
     index::FAMILY,
+    learned::features::FAMILY,
+    learned::linear::FAMILY,
+    learned::trees::FAMILY,
+    learned::vectors::FAMILY,
     loss::FAMILY,
     matmul::FAMILY,
     microsoft::FAMILY,

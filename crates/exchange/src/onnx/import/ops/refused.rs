@@ -15,6 +15,7 @@ const fn no(kind: &'static str, why: &'static str) -> Refused {
 const RANDOM: &str = "random numbers, which ONNX leaves to each runtime and Relay draws with a key";
 /// Models that express these by other operators are imported; a file that names them is for a runtime with such kernels.
 const YOUNG: &str = "an operator of operator set 27 or later; a model of an earlier one says it with others";
+const MAPS: &str = "a map from keys to values, which Relay does not have";
 const STRINGS: &str = "Relay has no strings";
 const TRAINING: &str = "a step of training, and a program is for inference";
 
@@ -36,6 +37,9 @@ pub(crate) const REFUSED: &[Refused] = &[
     no("StringSplit", STRINGS),
     no("SwiGLU", YOUNG),
     no("TfIdfVectorizer", "n-grams are counted, for which Relay has no operator"),
+    no("ai.onnx.ml.CastMap", MAPS),
+    no("ai.onnx.ml.CategoryMapper", STRINGS),
+    no("ai.onnx.ml.DictVectorizer", MAPS),
     no("ai.onnx.preview.training.Adagrad", TRAINING),
     no("ai.onnx.preview.training.Adam", TRAINING),
     no("ai.onnx.preview.training.Gradient", TRAINING),
