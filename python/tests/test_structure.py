@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
+import subprocess
+import sys
 from typing import Any, Callable
 
 import numpy as np
@@ -137,6 +140,15 @@ def test_damaged_json() -> None:
         tvm.ir.load_json("no JSON")
     with pytest.raises(tvm.TVMError, match="[Cc]ycl"):
         tvm.ir.load_json('{"root": 1, "nodes": [{"type_key": ""}, {"type_key": "Array", "data": [1]}]}')
+
+
+def test_json_and_pickles_in_a_process_that_has_not_imported_relay() -> None:
+    module = tvm.IRModule.from_expr(relay.Function([vector()], relay.const(1)))
+    json_lines = "import relayc.tvm as tvm; print(type(tvm.ir.load_json(sys.stdin.buffer.read().decode())).__name__)"
+    pickle_lines = "import pickle; print(type(pickle.loads(sys.stdin.buffer.read())).__name__)"
+    for lines, data in ((json_lines, tvm.ir.save_json(module).encode()), (pickle_lines, pickle.dumps(module))):
+        done = subprocess.run([sys.executable, "-c", f"import sys; {lines}"], input=data, capture_output=True)
+        assert (done.stdout.decode().strip(), done.returncode) == ("IRModule", 0), done.stderr.decode()
 
 
 def calls(depth: int) -> relay.Function:

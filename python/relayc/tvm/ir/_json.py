@@ -208,6 +208,8 @@ class _Saver:
 
 def load_json(text: str) -> Any:
     """The node that `save_json` or TVM from 0.6 on wrote. Raises TVMError for other text."""
+    # What is read may be the first thing of Relay that a process has: a pickle imports this module alone.
+    from .. import relay  # noqa: F401  registers its nodes
     from ._json_old import upgrade
 
     try:
