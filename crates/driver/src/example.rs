@@ -6,7 +6,7 @@
 //!
 //! An argument is a literal, typed by its parameter. A number or word (`inf`, `nan`, `true`) fills a tensor of a known shape;
 //! nested lists write all elements; a flat list may replace them if the shape is known. Tuples are written in parentheses, one of
-//! one field as `(1,)`. The result is read by its actual type. Values that are too long to write are given as `@x.npy`,
+//! one field as `(1,)`, values of data types as in the program: `Cons(1, Nil)`. The result is read by its actual type. Values that are too long to write are given as `@x.npy`,
 //! `@b.npz:key`, `@pic.png:PRESET` (beside the program), `zeros`, `ones` and `rand:seed=N`, as in `relayc run -i`.
 
 use super::Program;
@@ -14,16 +14,18 @@ use super::bind::Bound;
 use super::bind::leaves::Leaf;
 use super::bind::source::{Files, Filling, Source};
 use super::compare::values::{Allowed, agree};
+use super::run::text::of_data_type;
 use super::run::{entry, to_bound};
 use super::sized::sized;
 use super::written::{Node, Reader, tensor};
 use relayc_base::diag::Diagnostic;
+use relayc_base::diag::codes::Code;
 use relayc_base::text::count;
 use relayc_interp::{self as interp, Interp, Limits, Value};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::compare::{Incomparable, Tolerance, compare};
-use relayc_ir::types::{DType, Dim, Ty};
-use relayc_ir::{Module, VarId};
+use relayc_ir::types::{DType, Dim, Ty, TyData, Types};
+use relayc_ir::{CtorId, Module, VarId};
 use relayc_ops as ops;
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -61,9 +63,11 @@ impl Example {
             let tolerance = number.parse().ok().filter(|t: &f64| *t >= 0.0 && t.is_finite());
             Expected::Value(reader.value(0)?, Some(tolerance.ok_or(format!("`{number}` is no tolerance"))?))
         } else if reader.eat("error") {
-            Expected::Failure(reader.word())
+            let code = reader.word();
+            let known = Code::find(&code).ok_or_else(|| format!("there is no code `{code}`"))?;
+            Expected::Failure(known.id().to_owned())
         } else {
-            return Err(format!("expected `==`, `~` or `error`, found `{}`", reader.rest));
+            return Err(format!("expected `==`, `~` or `error`, found {}", reader.found()));
         };
         if !reader.rest.is_empty() {
             return Err(format!("`{}` after the end", reader.rest));
@@ -104,6 +108,19 @@ impl Example {
     pub fn function(&self) -> &str {
         &self.function
     }
+
+    /// Whether its arguments contain constructors with fields; such a call can be made by other functions alone, or by a [`Runner`].
+    pub fn has_constructors(&self) -> bool {
+        let mut pending: Vec<&Node> = self.args.iter().collect();
+        while let Some(node) = pending.pop() {
+            match node {
+                Node::Word(_) => {}
+                Node::List(items) | Node::Tuple(items) => pending.extend(items),
+                Node::Ctor(..) => return true,
+            }
+        }
+        false
+    }
 }
 
 /// Runs examples of one program on the reference interpreter.
@@ -112,12 +129,15 @@ pub struct Runner<'a> {
     lowered: interp::LoweredModule,
     folder: PathBuf,
     files: RefCell<Files>,
+    /// Those of the program, and those of the fields of data types.
+    types: RefCell<Types>,
 }
 
 impl<'a> Runner<'a> {
     /// Prepares to run the examples of a program without errors; files that examples name are read from `folder`.
     pub fn new(program: &'a Program, folder: impl Into<PathBuf>) -> Runner<'a> {
-        Runner { program, lowered: interp::lower(&program.module), folder: folder.into(), files: RefCell::default() }
+        let types = RefCell::new(program.module.types.clone());
+        Runner { program, lowered: interp::lower(&program.module), folder: folder.into(), files: RefCell::default(), types }
     }
 
     /// Checks an example; `Err` says how it fails.
@@ -125,7 +145,7 @@ impl<'a> Runner<'a> {
         match (&example.expected, self.call(example)?) {
             (Expected::Value(node, tolerance), Ok(value)) => self.agrees(&value, node, *tolerance),
             (Expected::Value(..), Err(failure)) => Err(format!("it failed: {}[{}]", failure.message, failure.code.id())),
-            (Expected::Failure(code), Ok(value)) => Err(format!("expected failure {code}, found {}", preview(&value))),
+            (Expected::Failure(code), Ok(value)) => Err(format!("expected failure {code}, found {}", self.preview(&value))),
             (Expected::Failure(code), Err(failure)) if failure.code.id() == code => Ok(()),
             (Expected::Failure(code), Err(failure)) => {
                 Err(format!("expected failure {code}, found {}: {}", failure.code.id(), failure.message))
@@ -202,18 +222,46 @@ impl<'a> Runner<'a> {
 
     /// A written value as a value of a type.
     fn argument(&self, name: &str, ty: Ty, node: &Node) -> Result<Value, String> {
-        let types = &self.program.module.types;
-        if let Some((shape, dtype)) = types.as_tensor(ty) {
-            return self.tensor(name, shape, dtype, node).map(Value::Tensor);
-        }
-        match (types.as_tuple(ty), node) {
-            (Some(fields), Node::Tuple(items)) if fields.len() == items.len() => {
-                let field = |(i, (&ty, item)): (usize, (&Ty, &Node))| self.argument(&format!("{name}.{i}"), ty, item);
-                let fields: Result<Vec<Value>, String> = fields.iter().zip(items).enumerate().map(field).collect();
-                fields.map(Value::tuple)
+        let data = self.types.borrow().data(ty).clone();
+        match (data, node) {
+            (TyData::Tensor { shape, dtype }, node) => self.tensor(name, &shape, dtype, node).map(Value::Tensor),
+            (TyData::Tuple(types), Node::Tuple(items)) if types.len() == items.len() => {
+                self.arguments_of(name, &types, items).map(Value::tuple)
             }
-            _ => Err(format!("this is no `{}`", types.text(ty))),
+            (TyData::Adt { name: of, args }, node) if node.constructor().is_some() => {
+                let module = &self.program.module;
+                let (ctor_name, items) = node.constructor().expect("just seen");
+                let ctor = module.ctors.ids().find(|&id| {
+                    let ctor = &module.ctors[id];
+                    *ctor.name == *ctor_name && module.adts[ctor.adt].name == of
+                });
+                let ctor = ctor.ok_or_else(|| format!("`{of}` has no constructor `{ctor_name}`"))?;
+                let n_inputs = module.ctors[ctor].inputs.len();
+                if n_inputs != items.len() {
+                    return Err(format!("`{ctor_name}` has {}, found {}", count(n_inputs, "field"), items.len()));
+                }
+                let types = self.field_types(ctor, &args);
+                Ok(Value::adt(ctor, self.arguments_of(name, &types, items)?))
+            }
+            _ => Err(format!("this is no `{}`", self.types.borrow().text(ty))),
         }
+    }
+
+    /// Written fields as values of their types.
+    fn arguments_of(&self, name: &str, types: &[Ty], items: &[Node]) -> Result<Vec<Value>, String> {
+        let field = |(i, (&ty, item)): (usize, (&Ty, &Node))| self.argument(&format!("{name}.{i}"), ty, item);
+        types.iter().zip(items).enumerate().map(field).collect()
+    }
+
+    /// The types of the fields of a constructor, given the arguments of its type.
+    fn field_types(&self, ctor: CtorId, args: &[Ty]) -> Vec<Ty> {
+        let ctor = &self.program.module.ctors[ctor];
+        let mut types = self.types.borrow_mut();
+        let TyData::Fn { type_params, .. } = types.data(ctor.ty).clone() else {
+            unreachable!("a constructor has a function type")
+        };
+        let of_param = |_: &mut Types, ty| args.get(type_params.iter().position(|&param| param == ty)?).copied();
+        ctor.inputs.iter().map(|&input| types.rewrite(input, of_param)).collect()
     }
 
     /// A written tensor, or one from the source that a word names.
@@ -239,7 +287,20 @@ impl<'a> Runner<'a> {
                 }
                 Ok(())
             }
-            _ => Err(format!("found {}", preview(value))),
+            (Value::Adt(ctor, fields), node) => {
+                let name = &self.program.module.ctors[*ctor].name;
+                match node.constructor() {
+                    Some((written, items)) if *written == **name && fields.len() == items.len() => {
+                        for (i, (field, item)) in fields.iter().zip(items).enumerate() {
+                            let within = |why| format!("field {i} of `{name}`: {why}");
+                            self.agrees(field, item, tolerance).map_err(within)?;
+                        }
+                        Ok(())
+                    }
+                    _ => Err(format!("found {}", self.preview(value))),
+                }
+            }
+            _ => Err(format!("found {}", self.preview(value))),
         }
     }
 
@@ -263,15 +324,15 @@ impl<'a> Runner<'a> {
             Err(Incomparable::Shape { .. } | Incomparable::DType { .. }) => Err(found()),
         }
     }
-}
 
-fn preview(value: &Value) -> String {
-    match value.tensors() {
-        Some(tensors) => {
-            let texts: Vec<String> = tensors.iter().map(|(_, tensor)| tensor.preview()).collect();
-            if matches!(value, Value::Tensor(_)) { texts.concat() } else { format!("({})", texts.join(", ")) }
+    fn preview(&self, value: &Value) -> String {
+        match value.tensors() {
+            Some(tensors) => {
+                let texts: Vec<String> = tensors.iter().map(|(_, tensor)| tensor.preview()).collect();
+                if matches!(value, Value::Tensor(_)) { texts.concat() } else { format!("({})", texts.join(", ")) }
+            }
+            None => of_data_type(&self.program.module, value).unwrap_or_else(|| "what is no data".to_owned()),
         }
-        None => "what is no data".to_owned(),
     }
 }
 
@@ -280,8 +341,10 @@ mod tests {
     use super::*;
     use crate::{Phase, check_text};
 
-    const PROGRAM: &str = "def @f(%x: Tensor[(2), float32], %p: (int32, Tensor[(?, 2), bool])) { (%x, %p.1) }\n\
-                           def @relu(%x: Tensor[(2), float32]) { nn.relu(%x) }";
+    const PROGRAM: &str = "type List[A] { Cons(A, List[A]), Nil }\n\
+                           def @f(%x: Tensor[(2), float32], %p: (int32, Tensor[(?, 2), bool])) { (%x, %p.1) }\n\
+                           def @relu(%x: Tensor[(2), float32]) { nn.relu(%x) }\n\
+                           def @twice(%l: List[(int32, Tensor[(2), float32])]) { match (%l) { Cons(%h, Nil) => Cons(%h, Cons(%h, Nil)), _ => %l } }";
 
     fn check(text: &str) -> Result<(), String> {
         let program = check_text("x", PROGRAM, Phase::Infer);
@@ -299,6 +362,9 @@ mod tests {
             "@relu([1, 2.0004]) ~1e-3 [1, 2]",
             "@f([1, 2], (3, [[True, false]])) == ([1, 2], [[1, 0]])",
             "@f( 1 , (3, []) ) error E0502",
+            "@twice(Nil) == Nil",
+            "@twice(Cons((1, [2, 3]), Nil)) == Cons((1, [2, 3]), Cons((1, [2, 3]), Nil))",
+            "@twice(Cons((1, 2), Nil)) ~1e-3 Cons((1, 2.0004), Cons((1, 2), Nil))",
         ] {
             let held = check(text);
             let expected_failure = text.contains("error");
@@ -310,8 +376,8 @@ mod tests {
     fn what_does_not_hold_says_why() {
         for (text, why) in [
             ("@relu([-1, 2]) == [0, 3]", "1 of 2 elements differ; worst at [1]: 2.0 instead of 3.0"),
-            ("@relu([1, 2, 3]) == 0", "argument `%x`: expected shape [2], found [3]"),
-            ("@relu([1, 2]) == [[1, 2]]", "expected shape [2], found [1, 2]"),
+            ("@relu([1, 2, 3]) == 0", "argument `%x`: shape [3] is written, it has shape [2]"),
+            ("@relu([1, 2]) == [[1, 2]]", "shape [1, 2] is written, it has shape [2]; found Tensor[(2), float32] [1.0, 2.0]"),
             ("@relu() == 0", "`@relu` takes 1 argument, found 0"),
             ("@relu(@none.npy) == 0", "argument `%x`: cannot read `./none.npy`"),
             ("@g(1) == 1", "there is no function `@g`"),
@@ -320,7 +386,18 @@ mod tests {
             ("relu(1) == 1", "expected `@function(…)`, found `relu(1) == 1`"),
             ("@relu(1) = 1", "expected `==`, `~` or `error`, found `= 1`"),
             ("@relu(1) == 1 2", "`2` after the end"),
-            ("@relu(1) == Cons(1, Nil)", "`Cons(…)`: values of data types cannot be written"),
+            ("@relu(1) == ", "expected a value, found the end"),
+            ("@relu(1)", "expected `==`, `~` or `error`, found the end"),
+            ("@relu(1f) == 1", "argument `%x`: `1f` is no float32 number: write `1`"),
+            ("@relu(1) error E9999", "there is no code `E9999`"),
+            ("@relu(1) == Cons(1, Nil)", "`Cons(…)` where a tensor belongs"),
+            ("@relu(Nil) == 1", "argument `%x`: `Nil` is no float32 number"),
+            ("@twice(Nill) == Nil", "argument `%l`: `List` has no constructor `Nill`"),
+            ("@twice(Cons(1)) == Nil", "argument `%l`: `Cons` has 2 fields, found 1"),
+            ("@twice(Cons(1, Nil)) == Nil", "argument `%l`: this is no `(int32, Tensor[(2), float32])`"),
+            ("@twice(1) == Nil", "argument `%l`: `List` has no constructor `1`"),
+            ("@twice(Nil) == Cons(1, Nil)", "found Nil"),
+            ("@twice(Cons((1, 2), Nil)) == Cons((1, 2), Nil)", "field 1 of `Cons`: found Cons((1, [2.0, 2.0]), Nil)"),
         ] {
             let error = check(text).expect_err(text);
             assert!(error.contains(why), "{text}: {error}");

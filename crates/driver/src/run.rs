@@ -1,6 +1,6 @@
 //! Runs an entry function on the interpreter: its parameters and its result.
 
-mod text;
+pub(super) mod text;
 
 pub use relayc_interp::Limits;
 

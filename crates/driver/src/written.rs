@@ -13,6 +13,19 @@ pub(super) enum Node {
     Word(String),
     List(Vec<Node>),
     Tuple(Vec<Node>),
+    /// `Cons(1, Nil)`; a constructor without fields is a word.
+    Ctor(String, Vec<Node>),
+}
+
+impl Node {
+    /// The constructor that is written, and its fields.
+    pub(super) fn constructor(&self) -> Option<(&str, &[Node])> {
+        match self {
+            Node::Word(name) => Some((name, &[])),
+            Node::Ctor(name, fields) => Some((name, fields)),
+            Node::List(_) | Node::Tuple(_) => None,
+        }
+    }
 }
 
 /// The deepest nesting of a value: no tensor has this rank.
@@ -77,6 +90,11 @@ impl Reader<'_> {
         Err(format!("expected `{what}`, found {found}"))
     }
 
+    /// The rest of the text, as messages say it.
+    pub(super) fn found(&self) -> String {
+        if self.rest.is_empty() { "the end".to_owned() } else { format!("`{}`", self.rest) }
+    }
+
     /// Everything up to a blank or a delimiter; may be empty.
     pub(super) fn word(&mut self) -> String {
         self.until(|c| c.is_whitespace() || "()[],=~".contains(c))
@@ -108,9 +126,9 @@ impl Reader<'_> {
             false => self.word(),
         };
         match word {
-            word if word.is_empty() => Err(format!("expected a value, found `{}`", self.rest)),
-            word if self.rest.starts_with('(') && word.starts_with(|c: char| c.is_ascii_uppercase()) => {
-                Err(format!("`{word}(…)`: values of data types cannot be written; let a function make them, or take them apart"))
+            word if word.is_empty() => Err(format!("expected a value, found {}", self.found())),
+            word if word.starts_with(|c: char| c.is_ascii_uppercase()) && self.eat("(") => {
+                Ok(Node::Ctor(word, self.items(')', depth + 1)?.0))
             }
             word => Ok(Node::Word(word)),
         }
@@ -140,9 +158,9 @@ pub(super) fn tensor(shape: &[Dim], dtype: DType, node: &Node) -> Result<Tensor,
         // One number fills a known shape; a flat list or none at all may write it.
         (Some(known), Node::Word(_)) => known,
         (Some(known), _) if written.len() == 1 && written[0] == known.iter().product::<i64>() => known,
-        (Some(known), _) if written != known => return Err(format!("expected shape {known:?}, found {written:?}")),
+        (Some(known), _) if written != known => return Err(format!("shape {written:?} is written, it has shape {known:?}")),
         (None, _) if written.len() != shape.len() => {
-            return Err(format!("expected rank {}, found {}", shape.len(), written.len()));
+            return Err(format!("rank {} is written, it has rank {}", written.len(), shape.len()));
         }
         _ => written,
     };
@@ -156,6 +174,7 @@ pub(super) fn tensor(shape: &[Dim], dtype: DType, node: &Node) -> Result<Tensor,
 fn nesting<'a>(node: &'a Node, words: &mut Vec<&'a str>) -> Result<Vec<i64>, String> {
     match node {
         Node::Tuple(_) => Err("a tuple where a tensor belongs".to_owned()),
+        Node::Ctor(name, _) => Err(format!("`{name}(…)` where a tensor belongs")),
         Node::Word(word) => {
             words.push(match word.as_str() {
                 "True" => "true",

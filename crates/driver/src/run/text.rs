@@ -13,7 +13,7 @@ enum Piece<'a> {
 }
 
 /// A value as text, if it contains a value of a data type and, within the printed part, neither a function nor a reference.
-pub(super) fn of_data_type(module: &Module, value: &Value) -> Option<String> {
+pub(crate) fn of_data_type(module: &Module, value: &Value) -> Option<String> {
     let (mut out, mut is_found) = (String::new(), false);
     let mut stack = vec![Piece::Value(value)];
     while let Some(piece) = stack.pop() {

@@ -178,7 +178,13 @@ fn each_word(text: &str, shape: &[usize], f: &mut dyn FnMut(&str) -> Result<(), 
 }
 
 fn refused(word: &str, dtype: DType) -> LiteralError {
-    LiteralError::Syntax(format!("`{word}` is no {dtype} number"))
+    let message = format!("`{word}` is no {dtype} number");
+    // Programs write the dtype behind a number; here the tensor has it.
+    let number = word.find(['f', 'i', 'u']).map_or("", |at| &word[..at]);
+    LiteralError::Syntax(match number.parse::<f64>() {
+        Ok(_) => format!("{message}: write `{number}`"),
+        Err(_) => message,
+    })
 }
 
 /// A number of a float dtype, which is rounded to it once.
