@@ -1,10 +1,14 @@
 //! Lints `/* ty=… */` comments, which TVM prints after expressions and ignores when reading: checks that they are true.
+//!
+//! One change in a program makes the comments on all that is computed from it wrong. Only the first of them is reported, and its fix
+//! writes the others too.
 
 use super::{MAX_EACH, Program};
-use relayc_base::Span;
-use relayc_base::diag::{Diagnostic, codes};
-use relayc_ir::ExprKind;
+use relayc_base::diag::{Diagnostic, Edit, codes};
+use relayc_base::text::count;
+use relayc_base::{Idx, Span};
 use relayc_ir::types::Ty;
+use relayc_ir::{ExprKind, Module, VarId};
 use relayc_syntax::lexer;
 use rustc_hash::FxHashMap;
 
@@ -57,10 +61,70 @@ pub(super) fn types(program: &Program) -> Vec<Diagnostic> {
     for var in module.vars.iter() {
         note(var.span, var.checked_ty, false);
     }
-    let mut wrong: Vec<Diagnostic> = comments.into_values().filter_map(|comment| check(program, &comment)).collect();
-    wrong.sort_by_key(|diagnostic| diagnostic.span().start);
-    wrong.truncate(MAX_EACH);
-    wrong
+    let mut wrong: FxHashMap<u32, Wrong> =
+        comments.iter().filter_map(|(&anchor, comment)| Some((anchor, check(program, comment)?))).collect();
+    if wrong.is_empty() {
+        return vec![];
+    }
+    let causes = causes(module, &comments, &wrong);
+    let mut anchors: Vec<u32> = wrong.keys().copied().collect();
+    anchors.sort_unstable();
+    let mut diagnostics: Vec<Diagnostic> = vec![];
+    let mut followers: FxHashMap<u32, Vec<Edit>> = FxHashMap::default();
+    for anchor in &anchors {
+        if let Some(&cause) = causes.get(anchor).filter(|cause| *cause != anchor) {
+            followers.entry(cause).or_default().push(wrong[anchor].edit.clone());
+        }
+    }
+    for anchor in anchors {
+        let others = followers.remove(&anchor).unwrap_or_default();
+        if let (Some(wrong), true) = (wrong.remove(&anchor), causes.get(&anchor).is_none_or(|&cause| cause == anchor)) {
+            diagnostics.push(wrong.report(others));
+        }
+    }
+    diagnostics.sort_by_key(|diagnostic| diagnostic.span().start);
+    diagnostics.truncate(MAX_EACH);
+    diagnostics
+}
+
+/// For each wrong comment that belongs to an expression: the first wrong comment on what the expression is computed from, or itself.
+/// Comments are named by the end of what they are about.
+fn causes(module: &Module, comments: &FxHashMap<u32, Comment>, wrong: &FxHashMap<u32, Wrong>) -> FxHashMap<u32, u32> {
+    let mut causes = FxHashMap::default();
+    let mut of_expr: Vec<Option<u32>> = vec![None; module.exprs.len()];
+    let order = module.post_order(&module.roots());
+    let values: FxHashMap<VarId, _> = order
+        .iter()
+        .filter_map(|&expr| match module.exprs[expr].kind {
+            ExprKind::Let { var, value, .. } => Some((var, value)),
+            _ => None,
+        })
+        .collect();
+    let mut cause_at = |end: u32, inherited: Option<u32>| match comments.contains_key(&end) {
+        false => inherited,
+        // What is as its comment says depends on no change.
+        true => wrong.contains_key(&end).then(|| *causes.entry(end).or_insert(inherited.unwrap_or(end))),
+    };
+    let mut children = vec![];
+    for expr in order {
+        let inherited = match module.exprs[expr].kind {
+            ExprKind::Var(var) => {
+                let value = values.get(&var).and_then(|value| of_expr[value.index()]);
+                cause_at(module.vars[var].span.end, value)
+            }
+            ExprKind::Call { args: operands, .. } | ExprKind::Tuple(operands) => {
+                let causes = module.items(operands).iter().map(|item| cause_at(item.span.end, of_expr[item.expr.index()]));
+                causes.collect::<Vec<_>>().into_iter().flatten().next()
+            }
+            _ => {
+                children.clear();
+                module.children(expr, &mut children);
+                children.iter().find_map(|child| of_expr[child.index()])
+            }
+        };
+        of_expr[expr.index()] = cause_at(module.exprs[expr].span.end, inherited);
+    }
+    causes
 }
 
 /// The type that a comment states.
@@ -73,7 +137,34 @@ fn type_comment(text: &str, span: Span) -> Option<Span> {
     Some(Span { start, end: start + ty.len() as u32, ..span })
 }
 
-fn check(program: &Program, comment: &Comment) -> Option<Diagnostic> {
+/// A comment that is not true.
+struct Wrong {
+    said: String,
+    /// Writes the type.
+    edit: Edit,
+    literal: bool,
+}
+
+impl Wrong {
+    /// The report, with the edits of the comments that are wrong for the same reason.
+    fn report(self, others: Vec<Edit>) -> Diagnostic {
+        let (place, right) = (self.edit.span, self.edit.text.clone());
+        let help = match others.len() {
+            0 => format!("write `{right}`"),
+            n => format!("write `{right}`, and what follows from it in {}", count(n, "more comment")),
+        };
+        let diagnostic = Diagnostic::new(codes::W0008, format!("the comment says `{}`, the type is `{right}`", self.said))
+            .at(place, "not the type of what stands before it")
+            .fix_all(help, std::iter::once(self.edit).chain(others).collect());
+        match self.literal {
+            // The comment may be all that is left of what the literal was (language 9).
+            true => diagnostic.note("a literal in text of an older TVM may have been of the type the comment says"),
+            false => diagnostic.certain(),
+        }
+    }
+}
+
+fn check(program: &Program, comment: &Comment) -> Option<Wrong> {
     let types = &program.module.types;
     let plain = |text: &str| text.split_whitespace().collect::<String>();
     let said = program.text.get(comment.ty.start as usize..comment.ty.end as usize)?;
@@ -83,13 +174,6 @@ fn check(program: &Program, comment: &Comment) -> Option<Diagnostic> {
     if comment.found.iter().any(|&ty| plain(&types.text(ty)) == plain(said)) {
         return None;
     }
-    let right = types.text(first);
-    let diagnostic = Diagnostic::new(codes::W0008, format!("the comment says `{said}`, the type is `{right}`"))
-        .at(comment.ty, "not the type of what stands before it")
-        .fix(format!("write `{right}`"), comment.ty, right);
-    Some(match comment.literal {
-        // The comment may be all that is left of what the literal was (language 9).
-        true => diagnostic.note("a literal in text of an older TVM may have been of the type the comment says"),
-        false => diagnostic.certain(),
-    })
+    let edit = Edit { span: comment.ty, text: types.text(first) };
+    Some(Wrong { said: said.to_owned(), edit, literal: comment.literal })
 }
