@@ -2,7 +2,7 @@
 
 use super::Infer;
 use relayc_base::Span;
-use relayc_base::diag::{Diagnostic, Edit, codes};
+use relayc_base::diag::{Code, Diagnostic, Edit, codes};
 use relayc_base::limits::{Limit, MATCH_STEPS};
 use relayc_base::text::{count, join_words};
 use relayc_ir::tensor::Tensor;
@@ -232,6 +232,12 @@ fn differing_axis(types: &Types, expected: Ty, found: Ty) -> Option<usize> {
     (s.len() == t.len()).then(|| s.iter().zip(t).position(|(a, b)| !a.compatible(*b)))?
 }
 
+/// The layout that a help writes as an attribute, if it may not fit: where a layout is none, that is mended first.
+fn layout(code: Code, name: &str, text: &str) -> Option<AttrValue> {
+    let text = text.strip_prefix('"')?.strip_suffix('"')?;
+    (code != codes::E0404 && name.ends_with("layout")).then(|| AttrValue::str(text))
+}
+
 /// A number, or a list of some, that a help writes as an attribute.
 fn numbers(text: &str) -> Option<AttrValue> {
     let number = |text: &str| text.trim().parse().ok().map(AttrValue::int);
@@ -369,12 +375,13 @@ impl Infer<'_> {
         if let Some((rule, values)) = fault.equation {
             diagnostic = diagnostic.equation(rule, values);
         }
+        let code = fault.code;
         for help in fault.helps {
             diagnostic = match help {
                 FaultHelp::Text(text) if fault.takes_field => diagnostic.general_help(text),
                 FaultHelp::Text(text) => diagnostic.help(text),
                 FaultHelp::Cast { arg, dtype } => self.cast(diagnostic, call, arg, dtype),
-                FaultHelp::SetAttr { name, value } => match numbers(&value) {
+                FaultHelp::SetAttr { name, value } => match numbers(&value).or_else(|| layout(code, name, &value)) {
                     Some(numbers) if !self.attr_fits(call, name, numbers.clone()) => diagnostic,
                     _ => self.set_attr(diagnostic, call, name, &value),
                 },

@@ -142,7 +142,7 @@ pub(super) fn kernel(cx: &mut RelCx, conv: &Conv, data: &Shape, arg: usize, dtyp
         None => infer_weight(cx, conv, data[1], arg, dtype),
         Some(weight) => {
             let weight = conv.weight.dims(cx, &weight)?;
-            known_weight(cx, conv, data, &weight)
+            known_weight(cx, conv, data, &weight).map_err(|stop| other_kernel_layout(stop, conv))
         }
     }
 }
@@ -272,6 +272,17 @@ fn other_layout(fault: Fault, conv: &Conv, data: &Shape, taken: i128) -> Fault {
     if first && last { fault.set_attr("data_layout", format!("\"N{}C\"", conv.spatial)) } else { fault }
 }
 
+/// Advice to say that a weight is laid out as in TensorFlow, or as in TensorFlow Lite; what does not fit is not said.
+fn other_kernel_layout(stop: Stop, conv: &Conv) -> Stop {
+    match stop {
+        Stop::Fault(fault) if conv.attrs.kernel_layout == letters("OI", conv.spatial) => {
+            let layouts = [format!("\"{}IO\"", conv.spatial), format!("\"O{}I\"", conv.spatial)];
+            layouts.into_iter().fold(*fault, |fault, layout| fault.set_attr("kernel_layout", layout)).into()
+        }
+        stop => stop,
+    }
+}
+
 /// Requires the output channels to be a multiple of the groups: `C9`.
 pub(super) fn require_groups(cx: &RelCx, channels: SDim, groups: i64) -> RelResult {
     let Some(value) = channels.value() else { return Ok(()) };
@@ -350,7 +361,8 @@ mod tests {
         let space = call(&CONV3D).ints("strides", &[1, 2, 3]).ints("padding", &[0, 1, 2, 1, 0, 0]);
         assert_eq!(space.out(&["(1, 2, 5, 6, 7) int8", "(4, 2, 3, 2, 1) int8"]), "Tensor[(1, 4, 4, 3, 3), int8]");
         let fault = call(&CONV1D).fault(&["(1, 8, 3) float32", "(6, 3, 2) float32"]);
-        assert_eq!(fault.helps, [FaultHelp::SetAttr { name: "data_layout", value: "\"NWC\"".into() }]);
+        assert_eq!(fault.helps[0], FaultHelp::SetAttr { name: "data_layout", value: "\"NWC\"".into() });
+        assert_eq!(fault.helps[1], FaultHelp::SetAttr { name: "kernel_layout", value: "\"WIO\"".into() });
         extremes(|| call(&CONV1D), &["(1, 8, 3) float32", "(6, 8, 2) float32"]);
         extremes(|| call(&CONV3D), &["(1, 2, 5, 6, 7) int8", "(4, 2, 3, 2, 1) int8"]);
         extremes(grouped, &[DATA, "_"]);
@@ -368,7 +380,11 @@ mod tests {
 
     #[test]
     fn channel_faults_offer_what_fits() {
-        let help = |name, value: &str| vec![FaultHelp::SetAttr { name, value: value.into() }];
+        let layouts = [("kernel_layout", "\"HWIO\""), ("kernel_layout", "\"OHWI\"")];
+        let help = |name, value| {
+            let helps = [(name, value)].into_iter().chain(layouts);
+            helps.map(|(name, value)| FaultHelp::SetAttr { name, value: value.into() }).collect::<Vec<_>>()
+        };
         let fault = call(&CONV2D).fault(&["(1, 64, 9, 9) float32", "(64, 1, 3, 3) float32"]);
         assert_eq!(fault.equation, Some(("data.C == weight.I * groups".into(), "64 == 1 * 1".into())));
         assert_eq!((fault.rule, fault.places.len(), fault.helps), ("C7", 3, help("groups", "64")));
