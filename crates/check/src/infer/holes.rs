@@ -98,15 +98,20 @@ impl Infer<'_> {
     /// TVM accepts one whose type is not needed (language 7.3).
     fn report_operator_values(&mut self) {
         for expr in self.module.exprs.ids() {
-            let (ExprKind::Op(op), Some(ty)) = (self.module.exprs[expr].kind, self.tys[expr]) else { continue };
+            let (ExprKind::Op(_), Some(ty)) = (self.module.exprs[expr].kind, self.tys[expr]) else { continue };
             if !self.is_hole(ty) {
-                let def = self.ops.def(op);
-                let span = self.module.exprs[expr].span;
-                self.report(span, |infer| errors::operator_value(infer.module, expr, def.name, def.args.len()));
+                self.report_operator_value(expr);
                 self.solver.poison(&mut self.module.types, ty);
                 self.wake();
             }
         }
+    }
+
+    fn report_operator_value(&mut self, expr: ExprId) {
+        let ExprKind::Op(op) = self.module.exprs[expr].kind else { return };
+        let def = self.ops.def(op);
+        let span = self.module.exprs[expr].span;
+        self.report(span, |infer| errors::operator_value(infer.module, expr, def.name, def.args.len()));
     }
 
     /// Takes an expression for wrong that has an error among its operands, or whose own has been reported. What only it would have
@@ -116,10 +121,12 @@ impl Infer<'_> {
         self.poison(expr);
     }
 
-    /// Ends the search for operands of wrong calls: the call would have told what they are. What that makes wrong is wrong as well.
+    /// Ends the search for operands and results of wrong calls: the call would have told what they are. What that makes wrong is wrong
+    /// as well.
     fn poison_operands(&mut self) {
         while let Some(call) = self.faulty.pop() {
             let mut parts = self.arg_exprs(call);
+            parts.push(call);
             if let (None, ExprKind::Call { callee, .. }) = (self.module.called_op(call), self.module.exprs[call].kind) {
                 parts.push(callee);
             }
@@ -131,10 +138,23 @@ impl Infer<'_> {
         }
     }
 
-    /// A hole is reported once, at the variable that has it or else at the first expression that has it.
+    /// The operators that are not called, by the holes that are their types.
+    fn operator_values(&mut self) -> FxHashMap<Ty, ExprId> {
+        let mut values = FxHashMap::default();
+        for expr in self.module.exprs.ids() {
+            if let (ExprKind::Op(_), Some(ty)) = (self.module.exprs[expr].kind, self.tys[expr]) {
+                values.insert(self.resolve(ty), expr);
+            }
+        }
+        values
+    }
+
+    /// A hole is reported once, at the operator that has it as a value, at the variable that has it, or else at the first expression
+    /// that has it.
     fn report_holes(&mut self) {
         self.report_operator_values();
         self.poison_operands();
+        let operators = self.operator_values();
         for var in self.module.vars.ids() {
             let Some(ty) = self.var_tys[var] else { continue };
             if self.is_over_budget(self.module.vars[var].span) {
@@ -142,8 +162,10 @@ impl Infer<'_> {
             }
             if self.is_open(ty) {
                 let ty = self.resolve(ty);
-                if !self.holds_error(ty) {
-                    self.report(self.module.vars[var].span, |infer| errors::unknown_var(infer.module, var, ty));
+                match operators.get(&ty) {
+                    Some(&operator) => self.report_operator_value(operator),
+                    None if self.holds_error(ty) => {}
+                    None => self.report(self.module.vars[var].span, |infer| errors::unknown_var(infer.module, var, ty)),
                 }
                 self.solver.poison(&mut self.module.types, ty);
                 self.wake();
@@ -160,8 +182,10 @@ impl Infer<'_> {
                 continue;
             }
             let ty = self.resolve(ty);
-            if !self.holds_error(ty) {
-                self.report(self.module.exprs[expr].span, |infer| errors::unknown_expr(infer.module, expr, ty));
+            match operators.get(&ty) {
+                Some(&operator) => self.report_operator_value(operator),
+                None if self.holds_error(ty) => {}
+                None => self.report(self.module.exprs[expr].span, |infer| errors::unknown_expr(infer.module, expr, ty)),
             }
             self.solver.poison(&mut self.module.types, ty);
             self.wake();

@@ -579,6 +579,7 @@ impl<'a> Infer<'a> {
                         self.report(args[i].span, |infer| {
                             infer.mismatch_of_argument(mismatch, (param, found), args[i], (callee, i))
                         });
+                        self.faulty.push(expr);
                     }
                 }
                 ret

@@ -544,10 +544,15 @@ impl Infer<'_> {
         let place = self.parameter_place(callee, index);
         let diagnostic = self.mismatch(mismatch, (param, found), arg, place);
         let [param, found] = [param, found].map(|ty| self.resolve(ty));
+        // What the body calls or takes apart stays that, and what is generic stays so.
+        let alike = matches!(
+            (self.module.types.data(param), self.module.types.data(found)),
+            (TyData::Tensor { .. }, TyData::Tensor { .. }) | (TyData::Tuple(_), TyData::Tuple(_))
+        );
         match self.parameter(callee, index) {
             Some(untyped) if self.module.vars[untyped].ty.is_none() => self.untyped_parameter(diagnostic, untyped, param, found),
-            // What the body calls stays a function.
-            Some(_) if matches!(self.module.types.data(param), TyData::Fn { .. }) => diagnostic,
+            Some(_) if !alike => diagnostic,
+            Some(declared) if self.module.vars[declared].ty.is_some_and(|ty| self.module.types.has_param(ty)) => diagnostic,
             Some(declared) if !self.module.types.has_hole(found) => {
                 self.declare_as(diagnostic, "or declare the parameter", declared, found)
             }
