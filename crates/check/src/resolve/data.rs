@@ -36,13 +36,7 @@ impl<'a> Resolver<'a> {
 
     fn data_type(&mut self, id: AdtId, params: &'a [Span], ctors: &'a [ast::Ctor]) {
         let ast = self.ast;
-        for (i, &param) in params.iter().enumerate() {
-            if let Some(first) = params[..i].iter().find(|first| ast.text(**first) == ast.text(param)) {
-                self.diagnostics.push(errors::duplicate("type parameter", ast.text(param), param, *first));
-            }
-            let ty = self.new_type_param(param);
-            self.module.adts[id].params.push(ty);
-        }
+        self.module.adts[id].params = self.new_type_params(params);
         for ctor in ctors {
             self.constructor(id, ctor);
         }

@@ -32,6 +32,7 @@ use relayc_syntax::literal;
 use relayc_syntax::old_calls::{OldCall, OldCalls};
 use rustc_hash::{FxHashMap, FxHashSet};
 use scope::{GraphTable, Scopes};
+use std::collections::hash_map::Entry;
 
 /// Resolves a syntax tree: the module, and the errors in its names.
 pub fn resolve(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>) {
@@ -231,10 +232,7 @@ impl<'a> Resolver<'a> {
         let ast = self.ast;
         let syntax = &ast.funcs[func];
         self.scopes.open();
-        for &name in ast.items(syntax.type_params) {
-            let ty = self.new_type_param(name);
-            self.module.funcs[target].type_params.push(ty);
-        }
+        self.module.funcs[target].type_params = self.new_type_params(ast.items(syntax.type_params));
         for param in ast.items(syntax.params) {
             let name = ast.text(param.name);
             let (var, first) = self.declare(name, param.ty, param.span);
@@ -257,6 +255,20 @@ impl<'a> Resolver<'a> {
         for &name in self.ast.items(self.ast.funcs[func].type_params) {
             self.end_type_param(self.ast.text(name));
         }
+    }
+
+    /// Begins the scopes of type parameters.
+    fn new_type_params(&mut self, names: &[Span]) -> Vec<Ty> {
+        let mut first: FxHashMap<&str, Span> = FxHashMap::default();
+        let mut param = |&at: &Span| {
+            let name = self.ast.text(at);
+            match first.entry(name) {
+                Entry::Vacant(entry) => drop(entry.insert(at)),
+                Entry::Occupied(first) => self.diagnostics.push(errors::duplicate("type parameter", name, at, *first.get())),
+            }
+            self.new_type_param(at)
+        };
+        names.iter().map(&mut param).collect()
     }
 
     fn new_type_param(&mut self, at: Span) -> Ty {

@@ -27,9 +27,7 @@ impl<'a> Resolver<'a> {
                 results.push(ty);
             } else {
                 if let TypeKind::Fn { type_params, .. } = self.ast.types[id].kind {
-                    for &name in self.ast.items(type_params) {
-                        self.new_type_param(name);
-                    }
+                    self.new_type_params(self.ast.items(type_params));
                 }
                 steps.push((id, true));
                 steps.extend(children.into_iter().rev().map(|child| (child, false)));
