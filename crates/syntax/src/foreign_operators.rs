@@ -351,9 +351,12 @@ pub(super) fn floor_division(scene: &TokenContext) -> Option<Diagnostic> {
     Some(report.fix_all(format!("write `floor_divide({}, {})`", shown.0, shown.1), edits))
 }
 
-/// `%x %2`: a graph variable, where a remainder is meant.
+/// `%x %2`: a graph variable, where a remainder is meant. In a list, one that is bound above rather lacks a comma.
 pub(super) fn remainder(scene: &TokenContext) -> Option<Diagnostic> {
     let number = scene.text().strip_prefix('%')?;
+    if scene.expected.has(Tok::Comma) && scene.is_bound(scene.at) {
+        return None;
+    }
     let goes_on = scene.found()? == Tok::Graph && scene.wants_operator() && scene.tok(scene.at + 1) != Some(Tok::Assign);
     if !goes_on || super::starts::starts_line(scene.tokens, scene.at, scene.source) {
         return None;

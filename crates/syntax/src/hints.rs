@@ -3,6 +3,7 @@
 //! Each function recognises one mistake and returns its report with the edits; `unexpected.rs` tries them first.
 
 use super::errors::excerpt;
+use super::starts::starts_line;
 use super::token::{Tok, TokSet};
 use super::token_context::{TokenContext, put};
 use super::{foreign_operators, python, type_hints};
@@ -35,6 +36,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     foreign_operators::prefix,
     foreign_operators::xor,
     foreign_operators::augmented,
+    binding_without_sign,
     foreign_operators::remainder,
     foreign_operators::index,
     foreign_operators::method,
@@ -181,6 +183,19 @@ fn missing_arrow(scene: &TokenContext) -> Option<Diagnostic> {
     let after_params = scene.before_tok(1)? == Tok::RParen && scene.expected.has(Tok::Arrow) && scene.expected.has(Tok::LBrace);
     (after_params && TYPES.has(scene.found()?))
         .then(|| scene.plain().fix("write `->` before the result", scene.front(scene.at), "-> ").certain())
+}
+
+/// `%1 nn.relu(%0);`, where nothing has bound `%1` above.
+fn binding_without_sign(scene: &TokenContext) -> Option<Diagnostic> {
+    let name = scene.at.checked_sub(1)?;
+    const VALUES: TokSet = TokSet::of(&[Tok::Ident, Tok::Global, Tok::Local, Tok::Graph, Tok::Fn, Tok::If, Tok::Match]);
+    let is_value = VALUES.has(scene.found()?) && !starts_line(scene.tokens, scene.at, scene.source);
+    let is_name = scene.tok(name) == Some(Tok::Graph) && starts_line(scene.tokens, name, scene.source);
+    let is_binding = is_name && is_value && scene.expected.has(Tok::Assign) && !scene.is_bound(name);
+    is_binding.then(|| {
+        let message = format!("expected `=`, found {}", scene.found_words());
+        Diagnostic::new(E0101, message).at(scene.behind(), "`=` is missing here").fix("write `=`", scene.behind(), " =")
+    })
 }
 
 /// `if (%c) { … } { … }`.

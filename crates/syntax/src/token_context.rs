@@ -55,7 +55,11 @@ impl<'t> TokenContext<'t> {
         match self.found() {
             None => "the end of the file".to_owned(),
             Some(Tok::Str) => "a string".to_owned(),
-            Some(_) => format!("`{}`", excerpt(self.text())),
+            Some(_) => {
+                // Tokens that stand for an older form have no text: what it begins with follows.
+                let written = self.tokens[self.at..].iter().map(|token| token.text(self.source)).find(|text| !text.is_empty());
+                format!("`{}`", excerpt(written.unwrap_or_default()))
+            }
         }
     }
 
@@ -81,6 +85,15 @@ impl<'t> TokenContext<'t> {
     pub(crate) fn plain(&self) -> Diagnostic {
         let label = if self.found().is_none() { "the text ends here" } else { "not expected here" };
         self.message().at(self.place(), label)
+    }
+
+    /// Whether the name at a token is bound above it.
+    pub(crate) fn is_bound(&self, name: usize) -> bool {
+        // So far up it is looked for: there may be many errors.
+        const NEAR: usize = 10_000;
+        let text = self.tokens[name].text(self.source);
+        let binds = |pair: &[Token]| pair[1].tok == Tok::Assign && pair[0].text(self.source) == text;
+        self.tokens[name.saturating_sub(NEAR)..name].windows(2).any(binds)
     }
 
     /// Whether an expression may begin here.
