@@ -71,6 +71,8 @@ fn exchanged(is: impl Fn(&str) -> Diagnostic, file: &str, kind: Kind, bytes: &[u
             .help(format!("make a program of it: `relayc import {file} --weights NET.weights -o NET.relay --params NET.params`")),
         Kind::Archive => is("an archive").help("`relayc print ARCHIVE` writes the program in it, if there is one"),
         Kind::Elf => return None,
+        Kind::NodeJson => is("a module of TVM as `tvm.ir.save_json` writes it")
+            .help(format!("write its text in Python: `relayc.tvm.ir.load_json(open({file:?}).read()).astext()`")),
         Kind::Json => is("JSON").help("Relay programs are text: `#[version = \"0.0.5\"] def @main(…) { … }`"),
     })
 }

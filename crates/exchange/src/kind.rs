@@ -12,6 +12,8 @@ pub enum Kind {
     MxnetSymbol,
     /// A network of Darknet, `….cfg`.
     DarknetCfg,
+    /// A node of TVM, as `tvm.ir.save_json` writes it.
+    NodeJson,
     /// Other JSON, or a file that looks like it.
     Json,
     /// A tar archive.
@@ -58,7 +60,7 @@ fn begins_with_section(bytes: &[u8]) -> bool {
 
 fn kind_of(top: &Object) -> Kind {
     if top.get("nodes").is_none() || top.get("heads").is_none() {
-        return Kind::Json;
+        return if top.get("nodes").is_some() && top.get("root").is_some() { Kind::NodeJson } else { Kind::Json };
     }
     let attrs = top.get("attrs").and_then(|attrs| attrs.object("object").ok());
     if attrs.is_some_and(|attrs| attrs.get("dltype").is_some()) { Kind::GraphJson } else { Kind::MxnetSymbol }
@@ -80,6 +82,7 @@ mod tests {
         assert_eq!(kind(b"[net"), None);
         assert_eq!(kind(b"[format]\nwidth = 80"), None);
         assert_eq!(kind(b"[1, 2]"), None);
+        assert_eq!(kind(b"{\"root\": 1, \"nodes\": [], \"b64ndarrays\": []}"), Some(Kind::NodeJson));
         assert_eq!(kind(b"{\"nodes\": [], \"heads\": []}"), Some(Kind::MxnetSymbol));
         assert_eq!(
             kind(b"{\"nodes\": [], \"heads\": [], \"attrs\": {\"mxnet_version\": [\"int\", 10700]}}"),
