@@ -228,12 +228,31 @@ impl Artifact {
         let one = |error| vec![error];
         let mut types = Types::new();
         let slots = self.slots(&mut types).map_err(one)?;
-        let known: Vec<&str> = OpenSizes::of(&self.description.sizes).names.into_iter().map(|(name, _)| name).collect();
+        let names = OpenSizes::of(&self.description.sizes).names;
+        let known: Vec<&str> = names.iter().map(|&(name, _)| name).collect();
         require_known("--set", &requests.set, &known).map_err(one)?;
-        let bound = bind::bind(&slots, &types, requests).map_err(without_weights)?;
+        let bound = bind::bind(&slots, &types, requests).map_err(|errors| self.own_advice(errors, &names))?;
         let shapes: Vec<&[usize]> = tensors_in(&bound).into_iter().map(Tensor::shape).collect();
         size_of(&self.description.sizes, &shapes).map_err(one)?;
         Ok(bound)
+    }
+
+    /// Errors without the advice to read weights, as those of an artifact lie inside and the others are inputs, and with sizes that it
+    /// has code for.
+    fn own_advice(&self, mut errors: Vec<Diagnostic>, names: &[(&str, Vec<u64>)]) -> Vec<Diagnostic> {
+        let first = names.iter().filter_map(|(name, numbers)| Some(((*name).to_owned(), *numbers.first()?)));
+        let axes = self.description.sizes.first().map_or(&[][..], |size| &size.inputs).iter().flat_map(|port| {
+            let of_axis = |(axis, &n): (usize, &u64)| (format!("{}.{axis}", port.name), n);
+            port.shape.iter().enumerate().map(of_axis)
+        });
+        let sizes: Vec<(String, u64)> = first.chain(axes).collect();
+        for help in errors.iter_mut().flat_map(|error| &mut error.helps) {
+            for (name, n) in &sizes {
+                help.text = help.text.replace(&format!("--set {name}=1"), &format!("--set {name}={n}"));
+            }
+        }
+        errors.iter_mut().for_each(|error| error.helps.retain(|help| !help.text.starts_with("--params")));
+        errors
     }
 
     /// Makes the code executable. Errors: E0714 for results that are not tensors, E0701 if the system refuses.
@@ -247,12 +266,6 @@ impl Artifact {
         let loaded = mapped.program(found.image, found.code).map_err(refused)?;
         Ok(Ready { loaded, description, results })
     }
-}
-
-/// Errors without the advice to read weights: those of an artifact lie inside, and the others are inputs.
-fn without_weights(mut errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    errors.iter_mut().for_each(|error| error.helps.retain(|help| !help.text.starts_with("--params")));
-    errors
 }
 
 /// The dimensions of an artifact of several sizes.
