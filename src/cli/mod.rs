@@ -481,8 +481,21 @@ fn words(text: &str) {
 fn usage_error(error: &clap::Error) -> String {
     let styled = error.render();
     let is_coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let text = if is_coloured { styled.ansi().to_string() } else { styled.to_string() };
+    let text = of_numbers(if is_coloured { styled.ansi().to_string() } else { styled.to_string() });
     text.split('\x1b').map(escape_control).collect::<Vec<_>>().join("\x1b")
+}
+
+/// What Rust says of text that is no number of some type, and what is expected.
+const OF_NUMBERS: [(&str, &str); 4] = [
+    ("invalid digit found in string", "expected a whole number"),
+    ("cannot parse integer from empty string", "expected a whole number"),
+    ("number too large to fit in target type", "the number is too large"),
+    ("number too small to fit in target type", "the number is too small"),
+];
+
+/// A usage error in the words of its reader.
+fn of_numbers(text: String) -> String {
+    OF_NUMBERS.iter().fold(text, |text, (theirs, ours)| text.replace(theirs, ours))
 }
 
 /// What other tools call a command.
@@ -575,7 +588,7 @@ fn asks_for_json() -> bool {
 
 /// A usage error as a diagnostic: clap writes paragraphs, first what is wrong, then tips and the usage.
 fn usage_diagnostic(error: &clap::Error) -> Diagnostic {
-    let text = error.render().to_string();
+    let text = of_numbers(error.render().to_string());
     let mut paragraphs = text.split("\n\n").map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
     let message = paragraphs.next().unwrap_or_default();
     let diagnostic = Diagnostic::new(codes::E0748, message.strip_prefix("error: ").unwrap_or(&message));
