@@ -577,8 +577,10 @@ impl<'t> Binder<'t> {
 
     fn report(&mut self, leaf: usize, error: Diagnostic) {
         self.reported[leaf] = true;
-        // A file that cannot be read is one mistake, however many parameters come from it.
-        if !self.errors.contains(&error) {
+        // A file that cannot be read is one mistake, however many parameters come from it, and so is too little memory.
+        let is_memory = |error: &Diagnostic| error.code == codes::E0803;
+        let said = is_memory(&error) && self.errors.iter().any(is_memory);
+        if !said && !self.errors.contains(&error) {
             self.errors.push(error);
         }
     }
