@@ -6,6 +6,6 @@ def @f(%x: Tensor[(2), float32]) {
   %2
 }
 > completion $0
-1 %1 | %1 |
-1 %0 | %0 |
+1 %1 | %1 | Tensor[(2), float32]
+1 %0 | %0 | Tensor[(2), float32]
 1 %x | %x | Tensor[(2), float32]

@@ -1,8 +1,8 @@
 //! Ends inference: reports holes that remain, and writes the types into the module.
 
-use super::{DimOrigins, Infer, errors};
-use relayc_base::IndexVec;
-use relayc_base::diag::Diagnostic;
+use super::{DIAGNOSTICS, DimOrigins, Infer, Step, errors};
+use relayc_base::diag::{Diagnostic, FirstErrors, codes};
+use relayc_base::{Idx, IndexVec};
 use relayc_ir::types::{HoleId, Ty, TyData, Types};
 use relayc_ir::{Clause, ExprId, ExprKind, Module};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -61,6 +61,9 @@ impl Infer<'_> {
         if !self.given_up {
             self.report_holes();
         }
+        if !self.given_up && self.unused_too {
+            self.infer_unused();
+        }
         let origins =
             DimOrigins { decided_by: std::mem::take(&mut self.decided_by), let_values: std::mem::take(&mut self.let_values) };
         if self.given_up {
@@ -92,6 +95,24 @@ impl Infer<'_> {
             annotate_branches(self.module, expr);
         }
         (self.errors.finish(), origins)
+    }
+
+    /// Infers what nothing uses. Nothing of the program is open any more, so that this changes none of its types; and as nothing computes
+    /// it, its errors are none of the program.
+    fn infer_unused(&mut self) {
+        let errors = std::mem::replace(&mut self.errors, FirstErrors::new(DIAGNOSTICS.count()));
+        for expr in self.module.exprs.ids() {
+            // An operator that is called has no type.
+            let is_value = !matches!(self.module.exprs[expr].kind, ExprKind::Op(_) | ExprKind::Error);
+            if is_value && !self.entered[expr.index()] && !self.given_up {
+                self.walk(vec![Step::Enter(expr)]);
+            }
+        }
+        if !self.given_up {
+            self.report_holes();
+        }
+        let (unused, _) = std::mem::replace(&mut self.errors, errors).finish();
+        unused.into_iter().filter(|error| error.code == codes::E0805).for_each(|error| self.errors.push(error));
     }
 
     /// Reports operators used as values: an operator has a type only in a call.

@@ -52,10 +52,11 @@ pub struct Found {
 }
 
 /// As [`infer_text`], for another form of a program: functions that are the same keep their types, if no signature has changed of what
-/// they mention.
+/// they mention. What nothing uses has types too, as far as they are known: it may be what is just written.
 pub fn infer_again(module: &mut Module, ops: &Table, text: &str, earlier: Option<Earlier>) -> Found {
     let mut infer = Infer::new(module, ops, text, false);
     let (clean, n_inferred) = infer.run_after(earlier);
+    infer.unused_too = true;
     let (errors, origins) = infer.finish();
     let name = |global: GlobalId| (module.globals[global].name.clone(), global);
     let clean = clean.into_iter().map(name).collect();
@@ -124,6 +125,8 @@ struct Infer<'a> {
     errors: FirstErrors,
     /// Whether more dimensions are known than in the text of the program.
     sized: bool,
+    /// Whether what nothing uses is to have types.
+    unused_too: bool,
     /// Expressions whose branches differ in dimensions that the text leaves open.
     narrowed: Vec<ExprId>,
 }
@@ -163,6 +166,7 @@ impl<'a> Infer<'a> {
             n_steps: 0,
             errors: FirstErrors::new(DIAGNOSTICS.count()),
             sized,
+            unused_too: false,
             narrowed: vec![],
             module,
             ops,
