@@ -1,8 +1,8 @@
 //! Imports single nodes of the domain `ai.onnx.ml` and runs them: the numbers are what ONNX Runtime 1.32 computes on its CPU.
 
-use super::nodes::In::Data;
-use super::nodes::{F32, I64, float, floats, gives, int, ints, refused, text, texts};
-use relayc_exchange::onnx::proto::AttributeProto;
+use super::nodes::In::{self, Bytes, Data, Floats};
+use super::nodes::{F32, I64, U8, attribute, float, floats, gives, int, ints, refused, tensor, text, texts};
+use relayc_exchange::onnx::proto::{AttributeProto, attribute_type};
 
 /// Two trees: one with two levels whose first node has this mode, and one with one level; leaves 2, 3, 4 and 1, 2.
 fn trees(mode: &str) -> Vec<AttributeProto> {
@@ -57,6 +57,40 @@ fn trees_compare_as_their_nodes_say() {
     refused(REGRESSOR, 3, &circle, &rows(), "the child of two");
     circle[5] = ints("nodes_truenodeids", &[1, 9, 0, 0, 0, 1, 0, 0]);
     refused(REGRESSOR, 3, &circle, &rows(), "tree 0 has no node 9");
+}
+
+/// Operator set 5 has tensors in place of lists, and numbers leaves by themselves.
+#[test]
+fn trees_of_tensors() {
+    let held = |name: &str, operand: In| {
+        let t = tensor(name, &operand).map(Box::new);
+        AttributeProto { t, ..attribute(name, attribute_type::TENSOR) }
+    };
+    let of = |modes: &'static [u8], more: &[AttributeProto]| {
+        let own = [
+            int("n_targets", 1),
+            ints("tree_roots", &[0, 2]),
+            ints("nodes_featureids", &[0, 1, 1]),
+            held("nodes_splits", Floats(&[3], &[0.5, -1.0, 2.0])),
+            held("nodes_modes", Bytes(U8, &[3], modes)),
+            ints("nodes_truenodeids", &[1, 0, 3]),
+            ints("nodes_trueleafs", &[0, 1, 1]),
+            ints("nodes_falsenodeids", &[2, 1, 4]),
+            ints("nodes_falseleafs", &[1, 1, 1]),
+            ints("leaf_targetids", &[0; 5]),
+            held("leaf_weights", Floats(&[5], &[1.0, 2.0, 4.0, 10.0, 20.0])),
+        ];
+        [&own[..], more].concat()
+    };
+    let rows = || [Data(F32, &[-1, 2])];
+    let x = "@main([[0.5, -1], [0.5, 3], [1, 0], [nan, 0]])";
+    let kind = "ai.onnx.ml.TreeEnsemble";
+    gives(kind, 5, &of(&[0, 1, 3], &[]), &rows(), 1, &format!("{x} == [[22], [12], [24], [24]]"));
+    let missing = ints("nodes_missing_value_tracks_true", &[1, 0, 0]);
+    gives(kind, 5, &of(&[0, 1, 3], &[missing]), &rows(), 1, &format!("{x} == [[22], [12], [24], [22]]"));
+    refused(kind, 5, &of(&[0, 1, 6], &[]), &rows(), "a node of the mode 6");
+    let set = held("membership_values", Floats(&[1], &[1.0]));
+    refused(kind, 5, &of(&[0, 1, 3], &[set]), &rows(), "`membership_values`");
 }
 
 /// Two scores of two classes, one score that says both, and labels.

@@ -56,8 +56,12 @@ fn numbers(cx: &mut Cx, shape: &[i64], like: Val, values: &[f64]) -> Result {
 
 /// Scores as a node gives them.
 fn finished(cx: &mut Cx, scores: Val, after: After) -> Result {
-    let last = [("axis", AttrValue::int(-1))];
     let scores = cx.cast(scores, DType::F32)?;
+    transformed(cx, scores, after)
+}
+
+fn transformed(cx: &mut Cx, scores: Val, after: After) -> Result {
+    let last = [("axis", AttrValue::int(-1))];
     match after {
         After::Nothing => Ok(scores),
         After::Logistic => cx.unary("sigmoid", scores),

@@ -10,6 +10,7 @@ const MAX_LEVELS: usize = 256;
 
 /// A node; a leaf has itself as children.
 struct Node {
+    is_leaf: bool,
     feature: i64,
     threshold: f64,
     /// Whether the feature is compared for equality, else for `<=`.
@@ -60,12 +61,8 @@ fn below(value: f64, dtype: DType) -> f64 {
 }
 
 impl Node {
-    fn is_leaf(&self) -> bool {
-        self.yes == self.no
-    }
-
     /// A node with the comparisons that remain: `x < t` is `x <= t'` for the number below `t`, and the others swap the children.
-    fn new(mode: Mode, feature: i64, threshold: f64, (yes, no): (usize, usize), nan_is_true: bool, dtype: DType) -> Result<Node> {
+    fn new(mode: Mode, feature: i64, threshold: f64, (yes, no): (usize, usize), nan_is_true: bool, dtype: DType) -> Node {
         let (is_equality, is_swapped, threshold) = match mode {
             Mode::AtMost | Mode::Leaf => (false, false, threshold),
             Mode::Below => (false, false, below(threshold, dtype)),
@@ -78,20 +75,21 @@ impl Node {
         let nan_is_true = nan_is_true || matches!(mode, Mode::Unequal);
         let (yes, no) = if is_swapped { (no, yes) } else { (yes, no) };
         let nan_goes_on = yes != no && nan_is_true != is_swapped;
-        Ok(Node { feature, threshold, is_equality, yes, no, nan_goes_on })
+        Node { is_leaf: matches!(mode, Mode::Leaf), feature, threshold, is_equality, yes, no, nan_goes_on }
     }
 }
 
 impl Forest {
-    /// Errors: children that are no nodes, nodes with two parents, and too many levels.
+    /// Errors: children that are no nodes, nodes with two parents but for leaves, and too many levels.
     fn new(nodes: Vec<Node>, roots: Vec<usize>, weights: Vec<(usize, usize, f64)>) -> Result<Forest> {
         let mut n_levels = 0usize;
         let mut level: Vec<usize> = roots.clone();
         let mut seen: FxHashSet<usize> = level.iter().copied().collect();
         while !level.is_empty() {
-            let inner = level.iter().filter_map(|&at| nodes.get(at).filter(|node| !node.is_leaf()));
-            let children: Vec<usize> = inner.flat_map(|node| [node.yes, node.no]).collect();
-            if children.iter().any(|&child| child >= nodes.len() || !seen.insert(child)) {
+            let inner = level.iter().filter_map(|&at| nodes.get(at).filter(|node| !node.is_leaf));
+            let children: Vec<usize> =
+                inner.flat_map(|node| [node.yes].into_iter().chain((node.yes != node.no).then_some(node.no))).collect();
+            if children.iter().any(|&child| nodes.get(child).is_none_or(|node| !node.is_leaf && !seen.insert(child))) {
                 return Err(Refusal::wrong("a node of a tree that is the child of two"));
             }
             n_levels = n_levels.saturating_add(usize::from(!children.is_empty()));
@@ -133,7 +131,7 @@ impl Forest {
                     .for_each(|child| is_child.iter_mut().skip(child).take(1).for_each(|is| *is = true));
             }
             let threshold = thresholds.get(i).copied().unwrap_or(0.0);
-            nodes.push(Node::new(mode, at(&features), threshold, children, at(&nan_is_true) != 0, dtype)?);
+            nodes.push(Node::new(mode, at(&features), threshold, children, at(&nan_is_true) != 0, dtype));
         }
         let roots: Vec<usize> = is_child.iter().enumerate().filter_map(|(i, is)| (!is).then_some(i)).collect();
         let [of_trees, of_nodes, of_targets, of_weights] = *of;
@@ -154,6 +152,53 @@ impl Forest {
         Forest::new(nodes, roots, weights)
     }
 
+    /// The forest of the tensors of operator set 5, which numbers leaves by themselves; here they follow the nodes.
+    fn read_tensors(cx: &mut Cx, dtype: DType) -> Result<Forest> {
+        cx.ignore("nodes_hitrates");
+        if cx.has("membership_values") {
+            return Err(refuse("nodes that ask for a set of numbers (`membership_values`)"));
+        }
+        let mut list = |name: &'static str| -> Result<Vec<i64>> { Ok(cx.ints(name)?.unwrap_or_default()) };
+        let features = list("nodes_featureids")?;
+        let (yes, no) = (list("nodes_truenodeids")?, list("nodes_falsenodeids")?);
+        let (yes_is_leaf, no_is_leaf) = (list("nodes_trueleafs")?, list("nodes_falseleafs")?);
+        let nan_is_true = list("nodes_missing_value_tracks_true")?;
+        let (roots, targets) = (list("tree_roots")?, list("leaf_targetids")?);
+        let thresholds = cx.tensor("nodes_splits")?.map_or(vec![], |thresholds| thresholds.to_f64s());
+        let modes = cx.tensor("nodes_modes")?.map_or(vec![], |modes| modes.to_ints());
+        let weights = cx.tensor("leaf_weights")?.map_or(vec![], |weights| weights.to_f64s());
+        let n = features.len();
+        let lengths = [thresholds.len(), modes.len(), yes.len(), no.len(), yes_is_leaf.len(), no_is_leaf.len()];
+        if lengths.iter().any(|&length| length != n) || weights.len() != targets.len() {
+            return Err(Refusal::wrong(format!("lists of {lengths:?} numbers for {n} nodes, each of which has its own")));
+        }
+        let at = |list: &[i64], i: usize| list.get(i).copied().unwrap_or(0);
+        let child = |child: i64, is_leaf: i64| {
+            let (before, n) = if is_leaf != 0 { (n, targets.len()) } else { (0, n) };
+            let child = usize::try_from(child).ok().filter(|&child| child < n);
+            child.map(|child| before.saturating_add(child)).ok_or_else(|| Refusal::wrong("a child that is no node of a tree"))
+        };
+        let mut nodes = Vec::with_capacity(n.saturating_add(targets.len()));
+        for (i, (&feature, threshold)) in features.iter().zip(thresholds).enumerate() {
+            let mode = match modes.get(i) {
+                Some(0) => Mode::AtMost,
+                Some(1) => Mode::Below,
+                Some(2) => Mode::AtLeast,
+                Some(3) => Mode::Above,
+                Some(4) => Mode::Equal,
+                Some(5) => Mode::Unequal,
+                other => return Err(refuse(format!("a node of the mode {}", other.copied().unwrap_or(-1)))),
+            };
+            let children = (child(at(&yes, i), at(&yes_is_leaf, i))?, child(at(&no, i), at(&no_is_leaf, i))?);
+            nodes.push(Node::new(mode, feature, threshold, children, at(&nan_is_true, i) != 0, dtype));
+        }
+        let leaves = n..n.saturating_add(targets.len());
+        nodes.extend(leaves.clone().map(|leaf| Node::new(Mode::Leaf, 0, 0.0, (leaf, leaf), false, dtype)));
+        let roots: Vec<usize> = roots.into_iter().map(|root| child(root, 0)).collect::<Result<_>>()?;
+        let of_leaf = leaves.zip(targets).zip(weights).map(|((leaf, target), weight)| Ok((leaf, target_of(target)?, weight)));
+        Forest::new(nodes, roots, of_leaf.collect::<Result<_>>()?)
+    }
+
     /// A list with a number for each node.
     fn list(&self, cx: &mut Cx, dtype: DType, of: impl Fn(&Node) -> f64) -> Result {
         let n = i64::try_from(self.nodes.len()).unwrap_or(i64::MAX);
@@ -166,14 +211,14 @@ impl Forest {
         let dtype = cx.dtype(x)?;
         let columns = cx.size(x, 1)?;
         let number = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
-        if !self.nodes.iter().all(|node| node.is_leaf() || (0..columns).contains(&node.feature)) {
+        if !self.nodes.iter().all(|node| node.is_leaf || (0..columns).contains(&node.feature)) {
             return Err(Refusal::wrong(format!("a feature beyond the {columns} of the operand")));
         }
         let features = self
-            .list(cx, DType::I32, |node| if node.is_leaf() { 0.0 } else { i32::try_from(node.feature).map_or(0.0, f64::from) })?;
+            .list(cx, DType::I32, |node| if node.is_leaf { 0.0 } else { i32::try_from(node.feature).map_or(0.0, f64::from) })?;
         let thresholds = self.list(cx, dtype, |node| node.threshold)?;
-        let equalities = self.nodes.iter().filter(|node| !node.is_leaf() && node.is_equality).count();
-        let inner = self.nodes.iter().filter(|node| !node.is_leaf()).count();
+        let equalities = self.nodes.iter().filter(|node| !node.is_leaf && node.is_equality).count();
+        let inner = self.nodes.iter().filter(|node| !node.is_leaf).count();
         let by_equality = self.list(cx, DType::BOOL, |node| f64::from(u8::from(node.is_equality)))?;
         let nan_goes_on = self.list(cx, DType::BOOL, |node| f64::from(u8::from(node.nan_goes_on)))?;
         let n = i64::try_from(self.nodes.len().saturating_mul(2)).unwrap_or(i64::MAX);
@@ -218,7 +263,7 @@ impl Forest {
             let value = values.entry(node.saturating_mul(n_targets).saturating_add(target)).or_insert(0.0);
             *value += weight;
         }
-        let is_leaf = |at: &usize| self.nodes.get(*at).is_some_and(Node::is_leaf);
+        let is_leaf = |at: &usize| self.nodes.get(*at).is_some_and(|node| node.is_leaf);
         let n_leaves = (0..self.nodes.len()).filter(is_leaf).count();
         if matches!(aggregate, Aggregate::Min | Aggregate::Max) && values.len() != n_leaves.saturating_mul(n_targets) {
             return Err(refuse("the least or greatest number of trees whose leaves have no number for some targets"));
@@ -352,7 +397,32 @@ fn classifier(cx: &mut Cx) -> Results {
     Ok(vec![winners(cx, scores, &labels)?, finished(cx, scores, after)?])
 }
 
+fn ensemble(cx: &mut Cx) -> Results {
+    let x = rows(cx)?;
+    let dtype = cx.dtype(x)?;
+    let forest = Forest::read_tensors(cx, dtype)?;
+    let aggregate = match cx.int("aggregate_function", 1)? {
+        0 => Aggregate::Average,
+        1 => Aggregate::Sum,
+        2 => Aggregate::Min,
+        3 => Aggregate::Max,
+        other => return Err(Refusal::wrong(format!("the aggregate function {other}"))),
+    };
+    let after = match cx.int("post_transform", 0)? {
+        0 => After::Nothing,
+        1 => After::Softmax,
+        2 => After::Logistic,
+        3 => After::SoftmaxZero,
+        other => return Err(refuse(format!("scores after transform {other}"))),
+    };
+    let n = cx.required_int("n_targets")?;
+    let y = forest.sums(cx, x, target_of(n)?, aggregate)?;
+    one(transformed(cx, y, if n == 1 { After::Nothing } else { after })?)
+}
+
 pub(in super::super) const FAMILY: &[Converter] = &[
+    op("ai.onnx.ml.TreeEnsemble", &[5], ensemble)
+        .but("trees of more than 256 levels; nodes that ask for a set of numbers; scores after PROBIT"),
     op("ai.onnx.ml.TreeEnsembleClassifier", &[1, 3], classifier)
         .but("trees of more than 256 levels; scores after `PROBIT`; labels that are strings are positions"),
     op("ai.onnx.ml.TreeEnsembleRegressor", &[1, 3], regressor).but("trees of more than 256 levels; scores after `PROBIT`"),
