@@ -5,9 +5,11 @@
 //! is the image's own.
 //!
 //! Resizing is a triangle filter as wide as the reduction, Pillow's `BILINEAR`; grey is Pillow's `L` (ITU-R 601). The whole
-//! image is used without cropping; the preset `letterbox` keeps its proportions, the others do not. Transparency and a rotation noted in the file are ignored.
+//! image is used without cropping; the preset `letterbox` keeps its proportions, the others do not. A picture is turned as its Exif
+//! orientation says, as every viewer shows it. Transparency is ignored.
 
 mod decode;
+mod orientation;
 mod resize;
 
 use super::errors;

@@ -1,5 +1,6 @@
-//! The pixels of a PNG or JPEG file as RGB of eight bits. Anything a file can claim is checked before memory is taken.
+//! The upright pixels of a PNG or JPEG file as RGB of eight bits. Anything a file can claim is checked before memory is taken.
 
+use super::orientation::upright;
 use super::{Image, MAX_SIDE, MAX_WORK, errors, is_picture};
 use png::{BitDepth, ColorType, Transformations};
 use relayc_base::contain::contained;
@@ -33,6 +34,7 @@ fn decode_png(name: &str, bytes: &[u8]) -> Result<Image, Diagnostic> {
     let (width, height) = sides(name, reader.info().size())?;
     let size = reader.output_buffer_size().filter(|&size| size <= MAX_WORK);
     let size = size.ok_or_else(|| too_large(name, format_args!("decoding takes over {MAX_WORK} bytes")))?;
+    let exif = reader.info().exif_metadata.as_ref().map(|exif| exif.to_vec());
     let mut raw = vec![0; size];
     reader.next_frame(&mut raw).map_err(unsound)?;
     let (color, depth) = reader.output_color_type();
@@ -45,7 +47,7 @@ fn decode_png(name: &str, bytes: &[u8]) -> Result<Image, Diagnostic> {
         ColorType::Rgba => raw.chunks_exact(4).flat_map(|pixel| pixel.iter().take(3)).copied().collect(),
         ColorType::Rgb | ColorType::Indexed => raw,
     };
-    Ok(Image { width, height, channels: 3, values })
+    Ok(upright(Image { width, height, channels: 3, values }, exif.as_deref()))
 }
 
 /// Rounds a big-endian number of sixteen bits to the nearest of eight.
@@ -81,7 +83,7 @@ fn decode_jpeg(name: &str, bytes: &[u8]) -> Result<Image, Diagnostic> {
     decoder.set_options(options.jpeg_set_out_colorspace(if grey { ColorSpace::Luma } else { ColorSpace::RGB }));
     let raw = decoder.decode().map_err(unsound)?;
     let values = if grey { grey_to_rgb(&raw, 1) } else { raw };
-    Ok(Image { width, height, channels: 3, values })
+    Ok(upright(Image { width, height, channels: 3, values }, decoder.exif().map(Vec::as_slice)))
 }
 
 /// The grey values, which stand `step` apart, as three equal channels.
