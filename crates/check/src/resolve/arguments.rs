@@ -25,7 +25,7 @@ impl Resolver<'_> {
     pub(super) fn misplaced(&mut self, op: OpId, callee: Span, args: &[ast::ExprId], attrs: ast::List<ast::Attr>) -> bool {
         let Some(params) = self.ops.args(op) else { return false };
         let attrs = self.ast.items(attrs);
-        if self.compared(op, args) || self.in_sequence(op, callee, params.len(), args) {
+        if self.compared(op, args) || self.glued(op, args) || self.in_sequence(op, callee, params.len(), args) {
             return true;
         }
         if args.len() > params.len() {
@@ -51,6 +51,25 @@ impl Resolver<'_> {
             self.diagnostics.retain(|report| report.span() != span);
             let value = shortened(self.ast.text(self.ast.exprs[rhs].span), MAX_SHOWN);
             self.diagnostics.push(errors::compared_attr(key, &value, op_span));
+            found = true;
+        }
+        found
+    }
+
+    /// `nn.dense(%x, %w, units4)`: an attribute without its `=`.
+    fn glued(&mut self, op: OpId, args: &[ast::ExprId]) -> bool {
+        let Some(schema) = self.ops.schema(op) else { return false };
+        let mut found = false;
+        for &arg in args {
+            let ast::Expr { span, kind } = self.ast.exprs[arg];
+            let text = self.ast.text(span);
+            let key = text.trim_end_matches(|c: char| c.is_ascii_digit());
+            if !matches!(kind, ExprKind::Name) || key.len() == text.len() || schema.position(key).is_none() {
+                continue;
+            }
+            // It has been taken for an operator.
+            self.diagnostics.retain(|report| report.span() != span);
+            self.diagnostics.push(errors::glued_attr(key, &shortened(&text[key.len()..], MAX_SHOWN), span));
             found = true;
         }
         found

@@ -194,6 +194,15 @@ pub(super) fn compared_attr(key: &str, value: &str, sign: Span) -> Diagnostic {
         .certain()
 }
 
+/// `units4`, a name that no operator has.
+pub(super) fn glued_attr(key: &str, value: &str, span: Span) -> Diagnostic {
+    let at = span.start + key.len() as u32;
+    Diagnostic::new(codes::E0302, format!("`{key}` is an attribute, not an argument"))
+        .at(span, "an attribute without `=`")
+        .fix(format!("an attribute is written `{key}={value}`"), Span { start: at, end: at, ..span }, "=")
+        .certain()
+}
+
 /// A `;` between two arguments.
 pub(super) fn semicolon_argument(op: &str, n: (usize, usize), callee: Span, place: Span) -> Diagnostic {
     Diagnostic::new(codes::E0302, format!("`{op}` takes {}, found {}", count(n.0, "argument"), n.1))
