@@ -190,7 +190,16 @@ struct Made {
 
 fn files(args: &Args, settings: Vec<Settings>, program: &mut Program) -> Result<Made, Vec<Diagnostic>> {
     let unversioned = args.unversioned();
-    let Some(stem) = unversioned.file_stem().and_then(|stem| stem.to_str()).filter(|stem| !stem.is_empty()) else {
+    let stem = unversioned.file_stem().filter(|stem| !stem.is_empty());
+    if stem.is_some_and(|stem| stem.to_str().is_none()) {
+        let message = format!("the name `{}` is not UTF-8", args.output.display());
+        return Err(vec![
+            Diagnostic::new(codes::E0702, message)
+                .note("the artifact's functions and its header are called as the file is")
+                .help("-o net.so"),
+        ]);
+    }
+    let Some(stem) = stem.and_then(|stem| stem.to_str()) else {
         let message = format!("`{}` names no file", args.output.display());
         return Err(vec![Diagnostic::new(codes::E0702, message).help("-o net.so")]);
     };

@@ -533,8 +533,17 @@ fn with_tips(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         return error;
     }
+    if let Some(all) = near_options(&error) {
+        error.insert(ContextKind::SuggestedArg, ContextValue::Strings(all));
+        return error;
+    }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    let of_cache = error.get(ContextKind::Usage).is_some_and(|usage| usage.to_string().contains(" cache "));
     let tip = match ELSEWHERE.iter().find(|(theirs, _)| theirs == word) {
+        _ if of_cache => match ["clean", "delete", "purge", "remove", "rm"].contains(&word.as_str()) {
+            true => "`relayc cache clear` does that".to_owned(),
+            false => return error,
+        },
         Some((_, ours)) => format!("`relayc {ours}` does that"),
         None if Path::new(word).exists() => format!("a command comes first: `relayc check {word}`"),
         None => return error,
@@ -542,6 +551,20 @@ fn with_tips(mut error: clap::Error) -> clap::Error {
     error.remove(ContextKind::SuggestedSubcommand);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     error
+}
+
+/// The options that begin with an unknown one, if there are several: clap names only one.
+fn near_options(error: &clap::Error) -> Option<Vec<String>> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return None };
+    let begun = word.strip_prefix("--").filter(|begun| error.kind() == ErrorKind::UnknownArgument && !begun.is_empty())?;
+    let mut command = grouped();
+    for arg in std::env::args_os().skip(1) {
+        let Some(inner) = arg.to_str().and_then(|arg| command.find_subcommand(arg)) else { continue };
+        command = inner.clone();
+    }
+    let longs = command.get_opts().filter_map(|option| option.get_long());
+    let near: Vec<String> = longs.filter(|long| long.starts_with(begun)).map(|long| format!("--{long}")).collect();
+    (near.len() > 1).then_some(near)
 }
 
 /// What a value of another tool is here.
