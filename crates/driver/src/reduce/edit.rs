@@ -41,6 +41,12 @@ pub(crate) enum Edit {
     Attrs(ExprId, Vec<(usize, AttrValue)>),
     /// Changes shapes of the entry's parameters. A number in attributes and in other functions' types may become another.
     Shapes(FxHashMap<usize, Vec<Vec<i64>>>, Option<(i64, i64)>),
+    /// Removes the functions that the entry does not reach.
+    Apart,
+    /// Removes functions.
+    Functions(Vec<GlobalId>),
+    /// Makes another function the entry.
+    Entry(GlobalId),
     /// Removes a data type, with those whose constructors take it.
     DataType(AdtId),
 }
@@ -55,6 +61,14 @@ pub(crate) struct Edited {
 /// Applies an edit; `None` if it does not apply.
 pub(crate) fn apply(module: &Module, entry: &str, edit: &Edit) -> Option<Edited> {
     let mut change = Change { module: module.clone(), entry: module.find_global(entry)?, fresh: vec![] };
+    // The test may need what the entry does not: that goes by an edit of its own.
+    let reached = change.reached();
+    let stays = |global: GlobalId| match edit {
+        Edit::Apart => false,
+        Edit::Entry(entry) => global != *entry,
+        _ => true,
+    };
+    let apart = change.names(|global| !reached.contains(&global) && stays(global));
     match edit {
         Edit::Inline => change.inline(entry),
         Edit::Pass(name) => change.pass(entry, name),
@@ -72,9 +86,12 @@ pub(crate) fn apply(module: &Module, entry: &str, edit: &Edit) -> Option<Edited>
         Edit::Argument(global, index) => change.argument(*global, *index),
         Edit::Attrs(expr, values) => change.attrs(*expr, values),
         Edit::Shapes(shapes, numbers) => change.shapes(shapes, *numbers),
+        Edit::Apart => Some(()),
+        Edit::Functions(globals) => change.functions(globals),
+        Edit::Entry(global) => change.become_entry(*global),
         Edit::DataType(adt) => change.data_type(*adt),
     }?;
-    change.tidy();
+    change.tidy(&apart);
     Some(Edited { module: change.module, fresh: change.fresh })
 }
 
@@ -278,6 +295,24 @@ impl Change {
         Some(())
     }
 
+    /// A function that is still called becomes an error.
+    fn functions(&mut self, globals: &[GlobalId]) -> Option<()> {
+        if globals.is_empty() || globals.contains(&self.entry) {
+            return None;
+        }
+        self.keep_functions(|global| !globals.contains(&global));
+        Some(())
+    }
+
+    /// The two functions change their names.
+    fn become_entry(&mut self, global: GlobalId) -> Option<()> {
+        let name = self.module.globals.get(global)?.name.clone();
+        let entry = std::mem::replace(&mut self.module.globals[self.entry].name, name);
+        self.module.globals[global].name = entry;
+        self.entry = global;
+        Some(())
+    }
+
     fn data_type(&mut self, adt: AdtId) -> Option<()> {
         let module = &mut self.module;
         let mut gone = FxHashSet::from_iter([module.adts.get(adt)?.name.clone()]);
@@ -299,10 +334,14 @@ impl Change {
         Some(())
     }
 
-    /// Removes unused parts: projections of written tuples, functions without calls, unused parameters of the entry.
-    fn tidy(&mut self) {
+    /// Removes unused parts: projections of written tuples, functions that the entry called before, unused parameters of the entry.
+    /// Functions `apart` from the entry stay.
+    fn tidy(&mut self, apart: &[Box<str>]) {
         self.take_fields();
-        self.drop_functions();
+        let reached = self.reached();
+        let apart: FxHashSet<GlobalId> = apart.iter().filter_map(|name| self.module.find_global(name)).collect();
+        let apart = self.reached_from(apart.into_iter().collect());
+        self.keep_functions(|global| reached.contains(&global) || apart.contains(&global));
         let order = self.order();
         let is_entry = |expr: &ExprId| matches!(self.module.exprs[*expr].kind, ExprKind::Global(global) if global == self.entry);
         if order.iter().any(is_entry) {
@@ -334,9 +373,13 @@ impl Change {
         substitute(&mut self.module, &order, by);
     }
 
-    fn drop_functions(&mut self) {
-        let mut reached = FxHashSet::from_iter([self.entry]);
-        let mut left = vec![self.entry];
+    /// The functions that the entry calls, and itself.
+    fn reached(&self) -> FxHashSet<GlobalId> {
+        self.reached_from(vec![self.entry])
+    }
+
+    fn reached_from(&self, mut left: Vec<GlobalId>) -> FxHashSet<GlobalId> {
+        let mut reached = FxHashSet::from_iter(left.iter().copied());
         while let Some(global) = left.pop() {
             let body = self.module.funcs[self.module.globals[global].func].body;
             for expr in self.module.post_order(&[body]) {
@@ -347,10 +390,20 @@ impl Change {
                 }
             }
         }
+        reached
+    }
+
+    /// The names of some functions.
+    fn names(&self, of: impl Fn(GlobalId) -> bool) -> Vec<Box<str>> {
+        self.module.globals.iter_ids().filter(|&(id, _)| of(id)).map(|(_, global)| global.name.clone()).collect()
+    }
+
+    /// Removes the other functions. The entry is one of those that are kept.
+    fn keep_functions(&mut self, keeps: impl Fn(GlobalId) -> bool) {
         let mut kept = IndexVec::new();
         let mut numbers = FxHashMap::default();
         for (id, global) in std::mem::take(&mut self.module.globals).iter_ids() {
-            if reached.contains(&id) {
+            if keeps(id) {
                 numbers.insert(id, kept.push(global.clone()));
             }
         }

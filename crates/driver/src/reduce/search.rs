@@ -5,17 +5,22 @@ use super::size::schema;
 use super::{Reducer, Stop, Wanted};
 use crate::bind::leaves;
 use crate::run;
-use relayc_ir::{AttrValue, ExprId, ExprKind, Global, Module};
+use relayc_ir::{AttrValue, ExprId, ExprKind, Global, GlobalId, Module};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Limit of axes that are made smaller one at a time.
 const MAX_AXES: usize = 128;
 
+/// Limit of functions that are tried as the entry.
+const MAX_ENTRIES: usize = 64;
+
 impl Reducer<'_> {
     /// Tries every edit until none makes the program smaller. Errors: why it ends early.
     pub(super) fn search(&mut self) -> Result<(), Stop> {
+        self.functions()?;
         // Not smaller, but easier to take apart; what happens only with functions or bindings keeps them.
         self.attempt(&Edit::Inline, Wanted::Anything)?;
+        self.attempt(&Edit::Pass("beta-reduce"), Wanted::Anything)?;
         self.attempt(&Edit::Pass("to-graph-normal-form"), Wanted::Anything)?;
         loop {
             let before = self.size.clone();
@@ -26,6 +31,7 @@ impl Reducer<'_> {
             self.chunks()?;
             self.single_steps()?;
             self.arguments()?;
+            self.functions()?;
             self.single_axes()?;
             self.attributes()?;
             self.data_types()?;
@@ -33,6 +39,38 @@ impl Reducer<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// Removes functions, all that can go at once first, and makes another one the entry: most edits are for the entry.
+    fn functions(&mut self) -> Result<(), Stop> {
+        let others = |this: &Self| -> Vec<GlobalId> {
+            let module = &this.program.module;
+            module.globals.iter_ids().filter(|(_, global)| *global.name != *this.entry).map(|(id, _)| id).collect()
+        };
+        self.smaller(&Edit::Apart)?;
+        let mut length = others(self).len();
+        while length > 0 {
+            let mut end = others(self).len();
+            while end > 0 {
+                let start = end.saturating_sub(length);
+                let stretch = others(self).get(start..end).unwrap_or_default().to_vec();
+                self.smaller(&Edit::Functions(stretch))?;
+                end = start.min(others(self).len());
+            }
+            length /= 2;
+        }
+        // Given values are those of the entry.
+        let most = if self.smallest.values.is_some() { 0 } else { MAX_ENTRIES };
+        let mut at = others(self).len().min(most);
+        while at > 0 {
+            at -= 1;
+            if let Some(&global) = others(self).get(at)
+                && self.smaller(&Edit::Entry(global))?
+            {
+                at = others(self).len().min(at);
+            }
+        }
+        Ok(())
     }
 
     /// The expressions with operands that the entry computes, in order, outside of functions in it.
@@ -55,7 +93,8 @@ impl Reducer<'_> {
         let others = module.globals.iter().filter(|global| !is_entry(global));
         let bodies: Vec<ExprId> =
             others.chain(module.globals.iter().filter(is_entry)).map(|global| module.funcs[global.func].body).collect();
-        module.evaluation_order(&bodies).into_iter().filter(|&expr| !is_leaf(module, expr)).collect()
+        let is_fn = |expr: ExprId| matches!(module.exprs[expr].kind, ExprKind::Fn(_));
+        module.evaluation_order(&bodies).into_iter().filter(|&expr| is_fn(expr) || !is_leaf(module, expr)).collect()
     }
 
     fn root(&self) -> Option<ExprId> {
