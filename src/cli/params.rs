@@ -5,7 +5,7 @@ use super::{Console, Reading, exit, named_tensors, weight_files};
 use clap::Subcommand;
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
-use relayc_base::text::count;
+use relayc_base::text::{count, one_line};
 use relayc_driver::{self as driver, Phase, ReadOptions, compare, endings, params, tensors};
 use relayc_sys::{self as sys, Content};
 use std::path::{Path, PathBuf};
@@ -137,7 +137,7 @@ fn get(args: &Get) -> Result<u8, Diagnostic> {
     let tensor = params::get(&args.file, &args.name)?;
     match &args.output {
         Some(path) => params::save(path, &args.name, tensor)?,
-        None => sys::stdout(&format!("{}: {}\n{}\n", params::shown(&args.name), tensor.type_text(), tensor.preview()))?,
+        None => sys::stdout(&format!("{}: {}\n{}\n", one_line(&args.name), tensor.type_text(), tensor.preview()))?,
     }
     Ok(exit::FINE)
 }

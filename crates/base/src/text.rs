@@ -30,6 +30,11 @@ pub fn escape_control(text: &str) -> std::borrow::Cow<'_, str> {
     out.into()
 }
 
+/// A name in one line: escapes control characters, line breaks and tabs.
+pub fn one_line(name: &str) -> String {
+    escape_control(name).replace('\n', "\\n").replace('\t', "\\t")
+}
+
 /// Wraps a text into lines of at most `width` characters, all but the first indented by `indent`. Each ends in a newline.
 pub fn wrap(text: &str, width: usize, indent: &str) -> String {
     let mut lines = String::new();
@@ -126,6 +131,13 @@ pub fn format_exact(value: f64, same: impl Fn(f64) -> bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_name_steers_a_terminal_or_breaks_a_line() {
+        assert_eq!(one_line("layer1/w \u{e9}"), "layer1/w \u{e9}");
+        assert_eq!(one_line("a\nb\tc"), "a\\nb\\tc");
+        assert_eq!(one_line("\u{1b}[31m\u{202e}"), "\\u{1b}[31m\\u{202e}");
+    }
 
     #[test]
     fn times_have_three_digits() {

@@ -12,10 +12,9 @@ pub mod values;
 pub use lines::Differences;
 use lines::Lines;
 
-use super::params::shown;
 use super::tensors::{self, FileBytes};
 use relayc_base::diag::Diagnostic;
-use relayc_base::text::{count, thousands};
+use relayc_base::text::{count, one_line, thousands};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::compare::{Comparison, Incomparable, Tolerance, compare};
 use relayc_ir::tensor::text::type_text;
@@ -97,7 +96,7 @@ struct Tally {
 
 impl Tally {
     fn new(a: &str, b: &str, tolerance: Tolerance) -> Tally {
-        Tally { a: shown(a), b: shown(b), tolerance, lines: Lines::unlimited(), equal: 0, within: 0, differ: 0, alone: 0 }
+        Tally { a: one_line(a), b: one_line(b), tolerance, lines: Lines::unlimited(), equal: 0, within: 0, differ: 0, alone: 0 }
     }
 
     fn line(&mut self, text: &str) {
@@ -127,7 +126,7 @@ impl Tally {
         let others = names(other);
         for item in this.items().iter().filter(|item| !others.contains_key(item.name.as_str())) {
             self.alone += 1;
-            self.line(&format!("{}: only in {name}", shown(&item.name)));
+            self.line(&format!("{}: only in {name}", one_line(&item.name)));
         }
     }
 
@@ -167,7 +166,7 @@ fn names(file: &tensors::File) -> rustc_hash::FxHashMap<&str, &formats::Item> {
 }
 
 fn label(name: &str) -> String {
-    if name.is_empty() { String::new() } else { format!("{}: ", shown(name)) }
+    if name.is_empty() { String::new() } else { format!("{}: ", one_line(name)) }
 }
 
 /// How many elements differ, and which one most.

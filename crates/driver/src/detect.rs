@@ -11,6 +11,7 @@ use crate::bind::Bound;
 use crate::bind::source::Source;
 use crate::outputs::Named;
 use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::text::one_line;
 use relayc_ir::tensor::Tensor;
 use relayc_sys as sys;
 use relayc_weights::images::{self, Preset};
@@ -195,7 +196,7 @@ pub fn table(found: &[Detection], labels: Option<&[String]>) -> String {
     for detection in found {
         for &(class, score) in &detection.classes {
             let [left, top, right, bottom] = [detection.left, detection.top, detection.right, detection.bottom].map(f64::round);
-            let label = if labels.is_some() { format!("  {}", name(class, labels)) } else { String::new() };
+            let label = if labels.is_some() { format!("  {}", one_line(&name(class, labels))) } else { String::new() };
             out.push_str(&format!("{:>7.2}%  {left:>6} {top:>6} {right:>6} {bottom:>6}  {class:>6}{label}\n", score * 100.0));
         }
     }

@@ -6,8 +6,6 @@
 mod errors;
 mod table;
 
-pub use table::shown;
-
 use super::bind::errors::unknown_entry;
 use super::bind::leaves::{self, Leaf};
 use super::tensors::{self, Format};

@@ -4,7 +4,7 @@
 //! from 0 to 1, with sum 1 within a thousandth), a score is its own probability. Otherwise the probability is the softmax.
 
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_base::text::escape_control;
+use relayc_base::text::one_line;
 use relayc_ir::tensor::Tensor;
 use relayc_sys as sys;
 use relayc_weights::errors::unsound;
@@ -86,7 +86,7 @@ pub fn table(rows: &[Row]) -> String {
         out.push_str(&line);
         if let Some(label) = &row.label {
             out.push_str("  ");
-            out.push_str(&escape_control(label).replace('\t', " "));
+            out.push_str(&one_line(label));
         }
         out.push('\n');
     }
@@ -134,7 +134,7 @@ mod tests {
         let scores = Tensor::from_vec(&[1, 1], vec![1.0f32]);
         let labels = ["\u{1b}[31mred\u{202e}\t\u{7}".to_owned()];
         let shown = table(&top("out", &scores, 1, Some(&labels)).expect("a class"));
-        assert!(shown.ends_with("  \\u{1b}[31mred\\u{202e} \\u{7}\n"), "{shown}");
+        assert!(shown.ends_with("  \\u{1b}[31mred\\u{202e}\\t\\u{7}\n"), "{shown}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::compile::{self, Isa};
 use super::measure::{self, Times};
 use super::size_setting::require_known;
 use relayc_base::diag::{Code, Diagnostic, codes};
-use relayc_base::text::{count, escape_control, thousands};
+use relayc_base::text::{count, one_line, thousands};
 use relayc_codegen::cpu::level_of;
 use relayc_driver::bind::tensors_in;
 use relayc_driver::bind::{self, Bound, Requests, Slot};
@@ -105,12 +105,12 @@ impl Artifact {
     /// Summarizes the content for people.
     fn summary(&self) -> String {
         let Description { entry, sizes, targets, source, .. } = &self.description;
-        let mut out = format!("@{}\n", plain(entry));
+        let mut out = format!("@{}\n", one_line(entry));
         let open = OpenSizes::of(sizes);
         for (what, of) in [("input", (|size| &size.inputs) as fn(&Size) -> &Vec<Port>), ("output", |size| &size.outputs)] {
             for (at, port) in of(&sizes[0]).iter().enumerate() {
-                let shape: Vec<String> = open.dims(|size| &of(size)[at]).iter().map(|dim| plain(&dim.to_string())).collect();
-                let (name, dtype) = (plain(&port.name), plain(&port.dtype));
+                let shape: Vec<String> = open.dims(|size| &of(size)[at]).iter().map(|dim| one_line(&dim.to_string())).collect();
+                let (name, dtype) = (one_line(&port.name), one_line(&port.dtype));
                 let at_most = if port.is_open { " at most" } else { "" };
                 let _ = writeln!(out, "{what:<7} {name}: Tensor[({}), {dtype}]{at_most}", shape.join(", "));
             }
@@ -182,9 +182,9 @@ impl Artifact {
         let mut out = String::new();
         for target in &self.description.targets {
             for (size, program) in self.description.sizes.iter().zip(&target.programs) {
-                let _ = writeln!(out, "{}", format!("x86-64-v{} {}", target.level, plain(&size.name)).trim_end());
+                let _ = writeln!(out, "{}", format!("x86-64-v{} {}", target.level, one_line(&size.name)).trim_end());
                 for StepLine { ops, how, bytes, origin, .. } in step_lines(program) {
-                    let _ = writeln!(out, "{:>8}  {}  {}  {}", plain(bytes), plain(ops), plain(how), plain(origin));
+                    let _ = writeln!(out, "{:>8}  {}  {}  {}", one_line(bytes), one_line(ops), one_line(how), one_line(origin));
                 }
             }
         }
@@ -333,7 +333,7 @@ impl std::fmt::Display for OpenDim<'_> {
 
 /// The names of sizes, separated by commas.
 fn size_names(sizes: &[Size]) -> String {
-    let names: Vec<String> = sizes.iter().map(|size| plain(&size.name)).collect();
+    let names: Vec<String> = sizes.iter().map(|size| one_line(&size.name)).collect();
     names.join(", ")
 }
 
@@ -344,7 +344,7 @@ fn size_of(sizes: &[Size], shapes: &[&[usize]]) -> Result<usize, Diagnostic> {
     sizes.iter().position(fits).ok_or_else(|| {
         let mut error = Diagnostic::new(codes::E0719, "the artifact has no code for inputs of these shapes");
         for (port, shape) in sizes[0].inputs.iter().zip(shapes) {
-            error = error.note(format!("`{}` is {}", plain(&port.name), shape_text(shape)));
+            error = error.note(format!("`{}` is {}", one_line(&port.name), shape_text(shape)));
         }
         error.note(format!("it has code for {}", size_names(sizes))).help("`relayc build --sizes` names the sizes of an artifact")
     })
@@ -486,12 +486,7 @@ impl Ready {
 
 /// E0714 for an output whose elements are not those of its shape.
 fn impossible(output: &str) -> Diagnostic {
-    Diagnostic::new(codes::E0714, format!("the artifact gave `{}` an impossible shape", plain(output)))
-}
-
-/// A text of a file in one line, without characters that move the cursor or reverse the text beside it.
-fn plain(text: &str) -> String {
-    escape_control(text).replace('\n', "\\u{a}").replace('\t', "\\u{9}")
+    Diagnostic::new(codes::E0714, format!("the artifact gave `{}` an impossible shape", one_line(output)))
 }
 
 pub(crate) fn failed(failure: &Failure) -> Diagnostic {

@@ -5,7 +5,7 @@
 
 use super::excerpt::Excerpt;
 use super::{Diagnostic, Equation, Severity};
-use crate::text::{count, escape_control};
+use crate::text::{count, escape_control, one_line};
 use crate::{FileId, Idx, Sources, Span};
 use codespan_reporting::{diagnostic as cs, files as csf, term};
 use serde_json::{Value, json};
@@ -45,10 +45,11 @@ pub fn render(diagnostics: &[Diagnostic], sources: &Sources, format: Format, col
     out
 }
 
-/// Replaces each character that could control a terminal by one of as many bytes, so that columns stay the same.
+/// Replaces each character that could control a terminal by one of as many bytes, so that columns stay the same; names of files
+/// are one line each.
 fn visible(sources: &Sources) -> Cow<'_, Sources> {
     let hostile = |c: char| c != '\r' && matches!(escape_control(c.encode_utf8(&mut [0; 4])), Cow::Owned(_));
-    if !sources.files().any(|file| file.text.contains(hostile)) {
+    if !sources.files().any(|file| file.text.contains(hostile) || one_line(&file.name) != file.name) {
         return Cow::Borrowed(sources);
     }
     let sign = |c: char| match c.len_utf8() {
@@ -59,7 +60,7 @@ fn visible(sources: &Sources) -> Cow<'_, Sources> {
     };
     let mut all = Sources::new();
     for file in sources.files() {
-        all.add(file.name.clone(), file.text.chars().map(sign).collect::<String>());
+        all.add(one_line(&file.name), file.text.chars().map(sign).collect::<String>());
     }
     Cow::Owned(all)
 }
@@ -100,7 +101,7 @@ fn human(given: &Diagnostic, whole: &Sources, color: bool, out: &mut String) {
     let mut report = Report::build(kind, at(diagnostic.span()))
         .with_config(config)
         .with_code(diagnostic.code.id())
-        .with_message(escape_control(&diagnostic.message));
+        .with_message(one_line(&diagnostic.message));
     // In text order: the renderer starts a new excerpt at a label that stands above the one before.
     let mut labels: Vec<&super::Label> =
         diagnostic.labels.iter().filter(|label| sources.file(label.span.file).is_some()).collect();

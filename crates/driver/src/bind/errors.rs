@@ -4,7 +4,7 @@ use super::Slot;
 use super::leaves::{Leaf, NoLeaves};
 use crate::sizes::Contradiction;
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_base::text::{count, join_words, nearest, shortened, thousands};
+use relayc_base::text::{count, join_words, nearest, one_line, shortened, thousands};
 use relayc_ir::sizes::NegativeSize;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::text::{short_name, type_text};
@@ -20,12 +20,12 @@ pub(crate) const LISTED: usize = 8;
 
 /// Shortens the user's text for a message.
 pub(crate) fn short(text: &str) -> String {
-    shortened(text, 60)
+    shortened(&one_line(text), 60)
 }
 
 /// The first few of a list of names.
 fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let mut names: Vec<String> = names.take(LISTED + 1).map(|name| format!("`{name}`")).collect();
+    let mut names: Vec<String> = names.take(LISTED + 1).map(|name| format!("`{}`", one_line(name))).collect();
     let more = names.len() > LISTED;
     names.truncate(LISTED);
     if more { format!("{}, ...", names.join(", ")) } else { join_words(&names, "and") }
@@ -270,7 +270,7 @@ fn is_picture(leaf: &Leaf) -> bool {
 fn misspelt(leaf: &Leaf, unused: &[(String, String)]) -> Option<String> {
     let near = nearest(&leaf.name, unused.iter().map(|(name, _)| name.as_str()))?;
     let (name, file) = unused.iter().find(|(name, _)| name == near)?;
-    Some(format!("`{file}` has `{name}`, which no parameter is named; is it `{}`?", leaf.shown()))
+    Some(format!("`{file}` has `{}`, which no parameter is named; is it `{}`?", one_line(name), leaf.shown()))
 }
 
 /// So many lines has a table of them.

@@ -3,7 +3,7 @@
 use crate::bind::Slot;
 use crate::tensors;
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_base::text::{SpellingSearch, count, join_words, thousands};
+use relayc_base::text::{SpellingSearch, count, join_words, one_line, thousands};
 use relayc_sys as sys;
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub(crate) fn nothing_bound(entry: &str, slots: &[Slot], files: &[PathBuf]) -> D
     let mut search = SpellingSearch::default();
     let near = slots.iter().find_map(|slot| Some((search.among(&slot.name, names.iter().map(String::as_str))?, slot)));
     match near {
-        Some((near, slot)) => error.help(format!("the weights have `{near}`; is it `{}`?", slot.name)),
+        Some((near, slot)) => error.help(format!("the weights have `{}`; is it `{}`?", one_line(near), slot.name)),
         None => {
             let params: Vec<&str> = slots.iter().map(|slot| slot.name.as_str()).collect();
             let weights: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -30,7 +30,7 @@ pub(crate) fn nothing_bound(entry: &str, slots: &[Slot], files: &[PathBuf]) -> D
 /// `2 weights: `a` and `b``, the first of many.
 fn some_of(names: &[&str], what: &str) -> String {
     const SHOWN: usize = 4;
-    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{}`", one_line(name))).collect();
     match names.len() {
         0 => format!("there are no {what}s"),
         n if n > SHOWN => format!("{}: {}, ...", count(n, what), shown.join(", ")),

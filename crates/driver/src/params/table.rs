@@ -2,15 +2,10 @@
 
 use super::{Fit, Listed, Listing, Missing, Row};
 use crate::bind::leaves::Leaf;
-use relayc_base::text::{count, escape_control, thousands};
+use relayc_base::text::{count, one_line, thousands};
 use relayc_ir::types::{Dim, shape_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
-
-/// Escapes a name for printing: no byte of a file controls a terminal or breaks a line.
-pub fn shown(name: &str) -> String {
-    escape_control(name).replace('\n', "\\n").replace('\t', "\\t")
-}
 
 fn shape_of(shape: &[usize]) -> String {
     let dims: Vec<Dim> = shape.iter().map(|&dim| Dim::known(dim as i64)).collect();
@@ -23,7 +18,7 @@ impl Listing {
         let mut out = String::new();
         for (i, file) in self.files.iter().enumerate() {
             if self.files.len() > 1 {
-                let _ = writeln!(out, "{}{}:", if i > 0 { "\n" } else { "" }, shown(&file.name));
+                let _ = writeln!(out, "{}{}:", if i > 0 { "\n" } else { "" }, one_line(&file.name));
             }
             out.push_str(&table(&file.rows.iter().map(cells).collect::<Vec<_>>()));
             let _ = writeln!(out, "{}", summary(file));
@@ -58,16 +53,16 @@ fn cells(row: &Row) -> Cells {
     let remark = match &row.fit {
         Fit::Unknown | Fit::Fits => String::new(),
         Fit::Misshaped(leaf) => format!("mis-shaped: the parameter is {}", leaf.type_text()),
-        Fit::Unused { near: Some(near) } => format!("unused; is it `{}`?", shown(near)),
+        Fit::Unused { near: Some(near) } => format!("unused; is it `{}`?", one_line(near)),
         Fit::Unused { near: None } => "unused".to_owned(),
     };
-    [shown(&row.item.name), shape_of(&head.shape), head.dtype.to_string(), thousands(head.size as u64), remark]
+    [one_line(&row.item.name), shape_of(&head.shape), head.dtype.to_string(), thousands(head.size as u64), remark]
 }
 
 fn missing_cells(missing: &Missing) -> Cells {
     let Missing { leaf, near } = missing;
-    let near = near.as_ref().map_or(String::new(), |near| format!("there is `{}`", shown(near)));
-    [shown(&leaf.name), leaf.shape_text(), leaf.dtype.to_string(), String::new(), near]
+    let near = near.as_ref().map_or(String::new(), |near| format!("there is `{}`", one_line(near)));
+    [one_line(&leaf.name), leaf.shape_text(), leaf.dtype.to_string(), String::new(), near]
 }
 
 /// Aligns columns by their widest cells, except for names, which may be very long; bytes are right-aligned.
@@ -129,16 +124,4 @@ fn file_json(file: &Listed) -> Value {
 /// The dimensions as JSON; `null` is a dynamic dimension.
 fn dims_json(leaf: &Leaf) -> Value {
     leaf.dims.iter().map(|dim| json!(dim.value())).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shown;
-
-    #[test]
-    fn no_name_steers_a_terminal_or_breaks_a_line() {
-        assert_eq!(shown("layer1/w \u{e9}"), "layer1/w \u{e9}");
-        assert_eq!(shown("a\nb\tc"), "a\\nb\\tc");
-        assert_eq!(shown("\u{1b}[31m\u{202e}"), "\\u{1b}[31m\\u{202e}");
-    }
 }
