@@ -75,11 +75,17 @@ pub struct Accuracy {
 impl Accuracy {
     fn add(&mut self, exact: &Tensor, found: &Tensor) {
         let (exact_numbers, found_numbers) = (exact.to_f64s(), found.to_f64s());
-        for (exact, found) in exact_numbers.iter().zip(&found_numbers) {
-            self.signal += exact * exact;
-            self.noise += (exact - found) * (exact - found);
-            self.largest = self.largest.max(exact.abs());
-            self.difference = self.difference.max((exact - found).abs());
+        for (&exact, &found) in exact_numbers.iter().zip(&found_numbers) {
+            // Infinity and NaN have no size: where both programs give them nothing is lost, elsewhere everything.
+            let is_same = exact == found || exact.is_nan() && found.is_nan();
+            let difference = if is_same { 0.0 } else { (exact - found).abs() };
+            let difference = if difference.is_nan() { f64::INFINITY } else { difference };
+            self.noise += difference * difference;
+            self.difference = self.difference.max(difference);
+            if exact.is_finite() {
+                self.signal += exact * exact;
+                self.largest = self.largest.max(exact.abs());
+            }
         }
         let row = exact.shape().last().copied().unwrap_or(1).max(1);
         let top = |row: &[f64]| (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b]));
