@@ -122,7 +122,7 @@ impl Golden {
     /// The features of relayc that the test needs: those of a session's lines `//! needs: …`.
     pub fn needs(&self) -> Vec<String> {
         let is_session = self.extension() == "console";
-        let text = is_session.then(|| std::fs::read_to_string(&self.path).ok()).flatten();
+        let text = is_session.then(|| read(&self.path).ok()).flatten();
         text.map_or(vec![], |text| session::needs(&text))
     }
 
@@ -217,8 +217,11 @@ impl Golden {
     }
 }
 
-/// Reads a text. Errors: why not, in words.
+/// Reads a text. Errors: why not, in words; a pipe or device, which may never end.
 fn read(path: &Path) -> Result<String, String> {
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(format!("{}: not a regular file", path.display()));
+    }
     let bytes = sys::read_file(path, sys::Limit::source()).map_err(in_words)?;
     String::from_utf8(bytes).map_err(|_| format!("{}: not UTF-8", path.display()))
 }
