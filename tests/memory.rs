@@ -9,22 +9,32 @@ mod networks;
 mod support;
 
 use networks::{WHOLE, network, unbound};
+use regex_lite::{Captures, Regex};
+use relayc_base::diag::Diagnostic;
 use relayc_codegen::asm::Isa;
 use relayc_codegen::pool::Pool;
 use relayc_driver::bind::Requests;
 use relayc_driver::bind::tensors_in;
 use relayc_driver::bind::{Bound, bind};
-use relayc_driver::run::{Limits, entry};
+use relayc_driver::run::{Limits, entry, limits};
 use relayc_driver::timings::Timings;
+use relayc_driver::{Phase, check_text};
 use relayc_engine::compile::{Compiled, Policy, Settings, assembled, compile, compile_taking};
 use relayc_engine::cross_check;
 use relayc_exec::plan::Scratch;
+use relayc_interp::{Value, ValueObserver};
 use relayc_ir::tensor::Tensor;
+use relayc_ir::{ExprId, Module};
+use relayc_ops as ops;
+use relayc_ops::eval::{ArgValue, OutTy};
 use relayc_weights::params;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use support::counted::{Counted, most};
+use support::programs;
 
 #[global_allocator]
 static ALLOCATOR: Counted = Counted;
@@ -218,4 +228,122 @@ fn no_weight_is_in_memory_twice() {
     assert!(peak > kept, "{peak} MiB at most, {kept} MiB kept");
     // Not even one weight, of 4 MiB, is there in both forms.
     assert!(peak <= kept + arena + bare + 3.5, "{peak} MiB at most: weights {kept}, arena {arena}, without them {bare}");
+}
+
+/// Measures what evaluators take beside their results, against what their operators declare.
+#[derive(Default)]
+struct WorkSpaces {
+    seen: RefCell<BTreeSet<&'static str>>,
+    excesses: RefCell<BTreeSet<String>>,
+}
+
+/// What is not counted: positions along an axis, names, small tables.
+const UNCOUNTED: i64 = 64 << 10;
+
+impl ValueObserver for WorkSpaces {
+    fn value(&self, _: &Module, _: ExprId, _: &Value) {}
+
+    fn call(&self, module: &Module, call: ExprId, operands: &[&Value], result: &Value) -> Result<(), Box<Diagnostic>> {
+        let def = ops::table().def(module.called_op(call).expect("a call of an operator"));
+        let values: Vec<Value> = operands.iter().map(|&value| value.clone()).collect();
+        let result_tys: Vec<OutTy> =
+            tensors_of(result).iter().map(|x| OutTy { shape: x.shape().into(), dtype: x.dtype() }).collect();
+        let args: Vec<ArgValue> = operands
+            .iter()
+            .map(|value| match value {
+                Value::Tensor(tensor) => ArgValue::Tensor(tensor.clone()),
+                value => ArgValue::Tuple(tensors_of(value)),
+            })
+            .collect();
+        let (again, taken) = most(|| relayc_interp::call_operator(module, ops::table(), call, &values, &limits(Some(LIMIT))));
+        let Ok(again) = again else { return Ok(()) };
+        let result: u64 = tensors_of(&again).iter().map(|tensor| tensor.storage().bytes).sum();
+        let declared = def.work.bytes(&args, &result_tys);
+        let excess = taken - (result + declared) as i64;
+        self.seen.borrow_mut().insert(def.name);
+        if excess > UNCOUNTED {
+            let sizes: Vec<String> = args.iter().map(|arg| arg_text(arg)).collect();
+            self.excesses.borrow_mut().insert(format!(
+                "`{}` of {}: {taken} bytes, declared are {declared} beside {result}",
+                def.name,
+                sizes.join(", ")
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn arg_text(arg: &ArgValue) -> String {
+    match arg {
+        ArgValue::Tensor(tensor) => tensor.type_text(),
+        ArgValue::Tuple(tensors) => tensors.iter().map(|tensor| tensor.type_text()).collect::<Vec<_>>().join("; "),
+    }
+}
+
+fn tensors_of(value: &Value) -> Vec<Tensor> {
+    match value {
+        Value::Tensor(tensor) => vec![tensor.clone()],
+        Value::Tuple(fields) => fields.iter().flat_map(tensors_of).collect(),
+        _ => vec![],
+    }
+}
+
+/// The memory of each run of a scaled golden.
+const LIMIT: u64 = 8 << 20;
+
+/// The functions of the goldens of operators, with one dimension of their parameters several times as large.
+fn scaled(text: &str) -> Vec<String> {
+    let dims = Regex::new(r"Tensor\[\(([^()]*)\),").expect("a pattern");
+    let mut programs = vec![];
+    // What sorts of operands an operator has its first functions show.
+    for part in text.split("\ndef @").skip(1).take(10) {
+        let (Some(brace), Some(end)) = (part.find("{\n"), part.find("\n}")) else { continue };
+        let Some(open) = part.find('(').filter(|&open| open < brace) else { continue };
+        let params = part[open..brace].split(") ->").next().unwrap_or_default().trim().trim_end_matches(')');
+        let numbers = |text: &str| text.split(',').map(|dim| dim.trim().parse::<i64>().ok()).collect::<Vec<_>>();
+        let found: BTreeSet<i64> = dims.captures_iter(params).flat_map(|found| numbers(&found[1])).flatten().collect();
+        for (dim, times) in found.iter().flat_map(|&dim| [(dim, 8000), (dim, 60)]) {
+            let mut elements = 0;
+            let larger = dims.replace_all(params, |found: &Captures| {
+                let larger =
+                    numbers(&found[1]).into_iter().map(|n| n.map(|n| if n == dim { n.saturating_mul(times) } else { n }));
+                let larger: Vec<i64> = larger.map(|n| n.unwrap_or(1)).collect();
+                elements = larger.iter().fold(1i64, |n, &dim| n.saturating_mul(dim)).saturating_add(elements);
+                format!("Tensor[({}),", larger.iter().map(i64::to_string).collect::<Vec<_>>().join(", "))
+            });
+            if (3_000..150_000).contains(&elements) {
+                programs.push(format!("#[version = \"0.0.5\"]\ndef @main{larger}) {}}}\n", &part[brace..end + 1]));
+            }
+        }
+    }
+    programs
+}
+
+#[test]
+fn evaluators_take_the_memory_that_their_operators_declare() {
+    let spaces = WorkSpaces::default();
+    for path in programs::under("tests/golden/ops", &["relay"]) {
+        for text in scaled(&std::fs::read_to_string(path).expect("a golden")) {
+            let program = check_text("scaled", &text, Phase::Infer);
+            let Ok(main) = entry(&program.module, "main") else { continue };
+            if program.has_errors() {
+                continue;
+            }
+            // Indices that random numbers leave out of range are in range as zeros.
+            for fill in ["rand:seed=3", "zeros"] {
+                let requests = Requests { fill: Some(fill.into()), max_memory: Some(LIMIT), ..Requests::default() };
+                let Ok(args) = bind(&main.slots, &program.module.types, &requests) else { continue };
+                let lowered = relayc_interp::lower(&program.module);
+                let interp = relayc_interp::Interp::new(&program.module, ops::table(), &lowered, limits(Some(LIMIT)));
+                let global = program.module.find_global("main").expect("it is the entry");
+                let args = args.into_iter().map(relayc_driver::run::to_value).collect();
+                if interp.seen_by(Some(&spaces)).call_global(global, args).is_ok() {
+                    break;
+                }
+            }
+        }
+    }
+    let (seen, excesses) = (spaces.seen.into_inner(), spaces.excesses.into_inner());
+    assert!(seen.len() > 200, "only {} operators were run", seen.len());
+    assert!(excesses.is_empty(), "{}", excesses.into_iter().collect::<Vec<_>>().join("\n"));
 }

@@ -488,7 +488,7 @@ impl Compiled {
         if bytes <= self.limits.max_live_bytes {
             return Ok(());
         }
-        Err(Box::new(Trap::over_memory(bytes, self.limits.max_live_bytes).into()))
+        Err(Box::new(Trap::over_memory(bytes, 0, self.limits.max_live_bytes).into()))
     }
 
     /// A session that runs in the workspaces it enters, with as many threads as these have.

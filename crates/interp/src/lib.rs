@@ -20,7 +20,7 @@ use memory::Memory;
 use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::limits::{CALL_DEPTH, CALLS};
-use relayc_ir::types::{Solver, Ty, Types};
+use relayc_ir::types::{DType, Solver, Ty, Types};
 use relayc_ir::{ExprId, ExprKind, FuncId, Module};
 use relayc_ops::Table;
 use relayc_ops::eval::{ArgValue, EvalCx, MAX_TENSOR_BYTES, OutTy, Outputs, Trap};
@@ -351,10 +351,7 @@ impl<'a> Interp<'a> {
             Some(out) => out,
             None => self.actual_out_types(expr, def, &args, attrs)?,
         };
-        let cx = EvalCx { args: &args, attrs, out: &out, max_bytes: self.limits.max_tensor_bytes };
-        let sizes = out.iter().try_fold(0u64, |sum, ty| Ok(sum.saturating_add(cx.check_size(&ty.shape, ty.dtype)?)));
-        let room = sizes.and_then(|bytes| self.memory.require(bytes));
-        let outputs = room.and_then(|()| (def.eval)(&cx)).map_err(|trap| self.fail(expr, trap))?;
+        let outputs = self.evaluate(expr, def, &args, attrs, &out).map_err(|trap| self.fail(expr, trap))?;
         if let Some(trap) = shapes::disagree(&self.module.types, expected, &outputs) {
             return Err(self.fail(expr, trap));
         }
@@ -364,6 +361,30 @@ impl<'a> Interp<'a> {
         };
         self.memory.add_all([&value]);
         Ok(value)
+    }
+
+    /// Evaluates a call if there is room for its result and its work.
+    fn evaluate(
+        &mut self,
+        expr: ExprId,
+        def: &relayc_ops::OpDef,
+        args: &[ArgValue],
+        attrs: &[relayc_ir::AttrValue],
+        out: &[OutTy],
+    ) -> Result<Outputs, Trap> {
+        let mut cx = EvalCx { args, attrs, out, max_bytes: self.limits.max_tensor_bytes };
+        let mut result = 0u64;
+        for ty in out {
+            result = result.saturating_add(cx.check_size(&ty.shape, ty.dtype)?);
+        }
+        self.memory.require(result, def.work.bytes(args, out))?;
+        if out.is_empty() {
+            // Only the evaluator learns the size of the result.
+            let types = &self.module.types;
+            let dtype = types.as_tensor(self.module.ty(expr)).map_or(DType::BOOL, |(_, dtype)| dtype);
+            cx.max_bytes = cx.max_bytes.min(def.work.result_within(self.memory.room(), dtype));
+        }
+        (def.eval)(&cx)
     }
 
     /// Runs the relation for the result's types at the actual shapes, if the program's types are incomplete or differ. Empty if

@@ -3,7 +3,7 @@
 //! Tensors are shared and freed on their own, so this keeps weak references, and drops those to freed tensors when the sum of all
 //! gets over the limit by some slack, or when there are twice as many as lived at the last time: a weak reference keeps its block
 //! of memory. Between two times at least the slack is allocated, or as many tensors as live, so this costs little. Without a limit
-//! nothing is kept. Absent: what evaluations allocate besides their results.
+//! nothing is kept. What an evaluation takes besides its result is as its operator declares.
 
 use super::value::Value;
 use relayc_ir::tensor::{Storage, Tensor};
@@ -15,6 +15,14 @@ const SLACK: u64 = 32 << 20;
 
 /// So many references may be kept without looking which are to freed tensors.
 const FEW: usize = 1024;
+
+/// From how many bytes on the system is asked whether it has them.
+const LARGE: u64 = 16 << 20;
+
+/// Whether the system gives so many bytes.
+fn has_memory(bytes: u64) -> bool {
+    usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok())
+}
 
 pub(crate) struct Memory {
     max: u64,
@@ -30,14 +38,26 @@ impl Memory {
         Memory { max, total: 0, tensors: FxHashMap::default(), sweep_at: FEW }
     }
 
-    /// Requires room for a result. Errors: E0803.
-    pub(crate) fn require(&mut self, bytes: u64) -> Result<(), Trap> {
-        if self.total.saturating_add(bytes) <= self.max.saturating_add(self.max / 10).saturating_add(SLACK) {
-            return Ok(());
+    /// Requires room for a result, and for the work space of its evaluation. Errors: E0803.
+    pub(crate) fn require(&mut self, result: u64, work: u64) -> Result<(), Trap> {
+        let bytes = result.saturating_add(work);
+        if self.total.saturating_add(bytes) > self.max.saturating_add(self.max / 10).saturating_add(SLACK) {
+            self.sweep();
+            let live = self.total.saturating_add(bytes);
+            if live > self.max {
+                return Err(Trap::over_memory(live, work, self.max));
+            }
         }
-        self.sweep();
-        let live = self.total.saturating_add(bytes);
-        if live <= self.max { Ok(()) } else { Err(Trap::over_memory(live, self.max)) }
+        // Evaluators do not ask whether there is memory: without it the process would end.
+        if bytes >= LARGE && !has_memory(bytes) { Err(Trap::no_memory(bytes)) } else { Ok(()) }
+    }
+
+    /// The bytes left for a result whose size is not known yet.
+    pub(crate) fn room(&mut self) -> u64 {
+        if self.total > self.max / 2 {
+            self.sweep();
+        }
+        self.max.saturating_sub(self.total)
     }
 
     /// Drops freed tensors, and counts the others again.
@@ -100,6 +120,6 @@ mod tests {
     fn without_a_limit_nothing_is_kept() {
         let mut memory = Memory::new(u64::MAX);
         memory.add(&tensor(0));
-        assert!(memory.tensors.is_empty() && memory.require(u64::MAX).is_ok());
+        assert!(memory.tensors.is_empty() && memory.require(1 << 10, 1 << 10).is_ok());
     }
 }

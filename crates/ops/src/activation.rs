@@ -21,6 +21,7 @@ attrs! {
 
 pub const RELU: OpDef = OpDef {
     name: "nn.relu",
+    work: Work::None,
     doc: "`max(x, 0)` of each element; NaN stays NaN. Shape and dtype are those of `data` (`src/relay/op/nn/nn.cc`).",
     args: &[Arg::tensor("data")],
     rel: rel::identity,
@@ -38,6 +39,7 @@ fn relu_scalar(s: &mut Scalar) -> Option<Val> {
 
 pub const LEAKY_RELU: OpDef = OpDef {
     name: "nn.leaky_relu",
+    work: Work::None,
     doc: "`x` where `x > 0`, else `alpha * x`, with `alpha` cut to an integer where `data` holds integers. Shape \
           and dtype are those of `data` (`include/tvm/topi/nn.h`).",
     args: &[Arg::tensor("data")],

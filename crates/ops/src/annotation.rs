@@ -45,6 +45,7 @@ attrs! {
 
 pub const COMPILER_BEGIN: OpDef = OpDef {
     name: "annotation.compiler_begin",
+    work: Work::None,
     doc: "`data`, entering a part of the program that is for `compiler` (`src/relay/op/annotation/annotation.cc`).",
     args: &[Arg::tensor("data")],
     // TVM registers no attribute type with it; a call brings its own, in the metadata section or by `attrs_type_key`.
@@ -64,6 +65,7 @@ pub const COMPILER_END: OpDef = OpDef {
 
 pub const STOP_FUSION: OpDef = OpDef {
     name: "annotation.stop_fusion",
+    work: Work::None,
     doc: "`data`, which is not fused with its users (`src/relay/op/annotation/annotation.cc`).",
     attrs: None,
     ..COMPILER_BEGIN
@@ -108,6 +110,7 @@ pub(crate) const WITH_FUNCID: OpDef = OpDef {
 
 pub(crate) const ON_DEVICE: OpDef = OpDef {
     name: "on_device",
+    work: Work::None,
     doc: "`body`, of any type, to be computed on `virtual_device` (`src/relay/op/memory/on_device.cc`).",
     args: &[Arg::of("body", "Expr")],
     attrs: Some(OnDeviceAttrs::SCHEMA),
@@ -121,6 +124,7 @@ pub(super) fn any_type_rel(cx: &mut RelCx) -> RelResult {
 
 pub(crate) const DEVICE_COPY: OpDef = OpDef {
     name: "device_copy",
+    work: Work::None,
     doc: "`data`, copied from `src_virtual_device` to `dst_virtual_device` (`src/relay/op/memory/device_copy.cc`).",
     attrs: Some(DeviceCopyAttrs::SCHEMA),
     rel: rel::identity,

@@ -56,6 +56,7 @@ fn broadcast_eval(cx: &EvalCx) -> EvalResult {
 
 pub const BROADCAST_TO: OpDef = OpDef {
     name: "broadcast_to",
+    work: Work::None,
     doc: "`data` repeated along axes of dimension 1 and along new leading ones until it has the shape `shape`; its dtype stays, \
           whatever `dtype` says (`src/relay/op/tensor/transform.cc`).",
     args: &[Arg::tensor("data")],
@@ -82,6 +83,7 @@ fn broadcast_to_rel(cx: &mut RelCx) -> RelResult {
 
 pub(crate) const BROADCAST_TO_LIKE: OpDef = OpDef {
     name: "broadcast_to_like",
+    work: Work::None,
     doc: "`data` repeated along axes of dimension 1 and along new leading ones until it has the shape of `broadcast_type` \
           (`src/relay/op/tensor/transform.cc`).",
     args: &[Arg::tensor("data"), Arg::tensor("broadcast_type")],
@@ -194,6 +196,7 @@ fn collapse_sum_to_eval(cx: &EvalCx) -> EvalResult {
 
 pub const WHERE: OpDef = OpDef {
     name: "where",
+    work: Work::Broadcast,
     doc: "The element of `x` where `condition` is not 0, else that of `y`; all three broadcast \
           (`src/relay/op/tensor/transform.cc`).",
     args: &[Arg::tensor("condition"), Arg::tensor("x"), Arg::tensor("y")],
@@ -226,6 +229,7 @@ fn where_eval(cx: &EvalCx) -> EvalResult {
 
 pub(crate) const TILE: OpDef = OpDef {
     name: "tile",
+    work: Work::None,
     doc: "`data` repeated whole, `reps[i]` times along axis `i`; `reps` and the axes of `data` are aligned right, and the \
           shorter of both is filled up with 1 (`src/relay/op/tensor/transform.cc`).",
     args: &[Arg::tensor("data")],
@@ -293,6 +297,7 @@ fn tile_eval(cx: &EvalCx) -> EvalResult {
 
 pub const REPEAT: OpDef = OpDef {
     name: "repeat",
+    work: Work::None,
     doc: "Each position along `axis` repeated `repeats` times in its place (`src/relay/op/tensor/transform.cc`).",
     args: &[Arg::tensor("data")],
     attrs: Some(RepeatAttrs::SCHEMA),

@@ -231,6 +231,7 @@ fn sparse_fill_empty_rows_eval(cx: &EvalCx) -> EvalResult {
 
 pub(crate) const SPARSE_RESHAPE: OpDef = OpDef {
     name: "sparse_reshape",
+    work: Work::Elements { float: 16, other: 72 },
     doc: "The indices that `sparse_indices`, in a tensor of shape `prev_shape`, become where the elements in row-major order are \
           those of shape `new_shape`, and that shape: a tuple. A -1 in `new_shape` stands for the remaining dimension. Indices \
           are not checked, and are the same where the shapes are (`python/tvm/topi/sparse_reshape.py`).",

@@ -50,6 +50,7 @@ const SHAPE_RULE: &str = "C1: shape is a list of numbers, none negative";
 
 pub const ZEROS: OpDef = OpDef {
     name: "zeros",
+    work: Work::None,
     doc: "A tensor of shape `shape` and dtype `dtype` with 0 everywhere (`src/relay/op/tensor/transform.cc`).",
     attrs: Some(InitOpAttrs::SCHEMA),
     rules: &[SHAPE_RULE, "C2: dtype is the dtype of a tensor"],
@@ -62,6 +63,7 @@ pub const ZEROS: OpDef = OpDef {
 
 pub const ONES: OpDef = OpDef {
     name: "ones",
+    work: Work::None,
     doc: "A tensor of shape `shape` and dtype `dtype` with 1 everywhere (`src/relay/op/tensor/transform.cc`).",
     eval: |cx| filled(cx, 1.0),
     lower: Some(Lower::Scalar(|s| same(s, 1.0))),
@@ -86,6 +88,7 @@ fn same(s: &mut Scalar, value: f64) -> Option<Val> {
 
 pub const ZEROS_LIKE: OpDef = OpDef {
     name: "zeros_like",
+    work: Work::None,
     doc: "A tensor of the shape and the dtype of `data` with 0 everywhere (`src/relay/op/tensor/unary.cc`).",
     args: &[Arg::tensor("data")],
     rel: rel::identity,
@@ -97,6 +100,7 @@ pub const ZEROS_LIKE: OpDef = OpDef {
 
 pub const ONES_LIKE: OpDef = OpDef {
     name: "ones_like",
+    work: Work::None,
     doc: "A tensor of the shape and the dtype of `data` with 1 everywhere (`src/relay/op/tensor/unary.cc`).",
     eval: |cx| filled(cx, 1.0),
     lower: Some(Lower::Scalar(|s| same(s, 1.0))),
@@ -105,6 +109,7 @@ pub const ONES_LIKE: OpDef = OpDef {
 
 pub const FULL: OpDef = OpDef {
     name: "full",
+    work: Work::None,
     doc: "A tensor of shape `shape` with `fill_value` everywhere, converted to `dtype` if that is given \
           (`src/relay/op/tensor/transform.cc`).",
     args: &[Arg::of("fill_value", "double")],
@@ -128,6 +133,7 @@ fn full_rel(cx: &mut RelCx) -> RelResult {
 
 pub const FULL_LIKE: OpDef = OpDef {
     name: "full_like",
+    work: Work::None,
     doc: "A tensor of the shape and the dtype of `data` with `fill_value` everywhere (`src/relay/op/tensor/transform.cc`).",
     args: &[Arg::tensor("data"), Arg::of("fill_value", "double")],
     rules: &["C1: rank(fill_value) == 0"],

@@ -1,7 +1,7 @@
 //! The declaration of an operator.
 
 use super::blocks::Blocks;
-use super::eval::Eval;
+use super::eval::{Eval, Work};
 use super::foreign_names;
 use super::lower::{Lower, LowerScalar};
 use super::rel::{self, RelCx, RelResult};
@@ -58,6 +58,8 @@ pub struct OpDef {
     pub rel: fn(&mut RelCx) -> RelResult,
     /// The evaluator, which defines the meaning: short, slow, obvious. The types have been checked.
     pub eval: Eval,
+    /// The memory that the evaluator takes beside its result, at most.
+    pub work: Work,
     /// The fusion pattern; `None` if TVM registers none.
     pub fuse: Option<Fuse>,
     /// Evaluates or simplifies a call with some known operands; `None` if known operands make no difference.
@@ -148,6 +150,7 @@ impl OpDef {
             args: DATA,
             rel: rel::identity,
             eval,
+            work: Work::None,
             fuse: Some(Fuse::ElemWise),
             lower: Some(Lower::Scalar(lower)),
             ..OpDef::BASE
@@ -163,6 +166,7 @@ impl OpDef {
             rules: rel::BROADCAST_RULES,
             rel: rel::broadcast,
             eval,
+            work: Work::Broadcast,
             fuse: Some(Fuse::Broadcast),
             lower: Some(Lower::Scalar(lower)),
             ..OpDef::BASE
@@ -180,6 +184,7 @@ impl OpDef {
         eval: |_| {
             Err(super::eval::Trap::new(relayc_base::diag::codes::E0506, "it is for TVM's own passes and has no evaluation"))
         },
+        work: Work::LISTS,
         fuse: Some(Fuse::Opaque),
         fixed: None,
         internal: false,

@@ -224,6 +224,7 @@ fn bias_add_eval(cx: &EvalCx) -> EvalResult {
 
 pub const BATCH_FLATTEN: OpDef = OpDef {
     name: "nn.batch_flatten",
+    work: Work::None,
     doc: "The elements of `data`, `(d0, d1, …, dn)`, in order under the shape `(d0, d1 * … * dn)` (`src/relay/op/nn/nn.cc`).",
     args: &[Arg::tensor("data")],
     rules: &["C1: rank(data) >= 1", "C2: d1 * … * dn < 2^63"],

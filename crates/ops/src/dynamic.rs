@@ -234,6 +234,7 @@ fn dyn_reshape_fixed(known: &KnownFacts) -> Option<Fixed> {
 
 pub(crate) const DYN_SQUEEZE: OpDef = OpDef {
     name: "dyn.squeeze",
+    work: Work::None,
     doc: "`squeeze` with the values of the operand `axes`, all different; the attribute is ignored \
           (`src/relay/op/dyn/tensor/transform.cc`).",
     args: &[Arg::tensor("data"), Arg::tensor("axes")],
@@ -301,6 +302,7 @@ fn dyn_expand_dims_fixed(known: &KnownFacts) -> Option<Fixed> {
 
 pub const DYN_STRIDED_SLICE: OpDef = OpDef {
     name: "dyn.strided_slice",
+    work: Work::None,
     doc: "`strided_slice` of the first axes, with the values of the operands `begin`, `end` and `strides`; of the attributes \
           only `slice_mode` counts (`src/relay/op/dyn/tensor/transform.cc`).",
     args: &[Arg::tensor("data"), Arg::tensor("begin"), Arg::tensor("end"), Arg::tensor("strides")],
@@ -350,6 +352,7 @@ fn dyn_strided_slice_fixed(known: &KnownFacts) -> Option<Fixed> {
 
 pub(crate) const DYN_TILE: OpDef = OpDef {
     name: "dyn.tile",
+    work: Work::None,
     doc: "`tile` with the values of the operand `reps`; the attribute of that name is ignored \
           (`src/relay/op/dyn/tensor/transform.cc`).",
     args: &[Arg::tensor("data"), Arg::tensor("reps")],

@@ -117,6 +117,7 @@ fn output_axes(equation: &Equation, inputs: &[Vec<Axis>]) -> Vec<Axis> {
 
 pub(crate) const EINSUM: OpDef = OpDef {
     name: "einsum",
+    work: Work::Elements { float: 32, other: 32 },
     doc: "For each index of the axes behind `->` in `equation`, the sum over all other axes of the product of the operands' \
           elements. An axis of dimension 1 is repeated where another operand has more; `...` are axes without a name, which \
           broadcast. Without `->` the result has the names that stand once, in alphabetical order \

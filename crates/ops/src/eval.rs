@@ -45,11 +45,17 @@ impl Trap {
         Trap { help, ..Trap::new(codes::E0803, message) }
     }
 
-    /// E0803, for tensors that are over the limit together.
-    pub fn over_memory(bytes: u64, limit: u64) -> Trap {
+    /// E0803, for tensors that are over the limit together, `work` of them for one evaluation only.
+    pub fn over_memory(bytes: u64, work: u64, limit: u64) -> Trap {
         let (bytes, most) = (thousands(bytes), thousands(limit));
-        let message = format!("the tensors of the run would take {bytes} bytes, the limit is {most}");
+        let of_work = if work == 0 { String::new() } else { format!(", up to {} of them as work space", thousands(work)) };
+        let message = format!("the tensors of the run would take {bytes} bytes{of_work}; the limit is {most}");
         Trap { help: Some("--max-memory sets another limit"), ..Trap::new(codes::E0803, message) }
+    }
+
+    /// E0803, for a request that the system refuses.
+    pub fn no_memory(bytes: u64) -> Trap {
+        Trap::new(codes::E0803, format!("the system has no memory for {} bytes", thousands(bytes)))
     }
 
     /// The failure for a dtype that only types may have.
@@ -102,6 +108,56 @@ pub(crate) type Eval = fn(&EvalCx) -> EvalResult;
 pub struct OutTy {
     pub shape: Vec<usize>,
     pub dtype: DType,
+}
+
+/// The memory that an evaluator takes beside its result, at most. A few KiB are not counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Work {
+    None,
+    /// A copy of each operand that broadcasts, as large as the result.
+    Broadcast,
+    /// So many bytes for each element of the operands and of the result: of floats up to 32 bits, and of other dtypes.
+    Elements {
+        float: u64,
+        other: u64,
+    },
+}
+
+impl Work {
+    /// Accumulators, converted copies and lists of positions.
+    pub(crate) const LISTS: Work = Work::Elements { float: 16, other: 32 };
+
+    /// The bytes for a call.
+    pub fn bytes(self, args: &[ArgValue], out: &[OutTy]) -> u64 {
+        let operands = args.iter().flat_map(|arg| match arg {
+            ArgValue::Tensor(tensor) => std::slice::from_ref(tensor),
+            ArgValue::Tuple(tensors) => tensors,
+        });
+        let bytes = |shape: &[usize], each: u64| shape.iter().fold(each, |bytes, &dim| bytes.saturating_mul(dim as u64));
+        if self == Work::Broadcast {
+            let shape = out.first().map_or(&[][..], |out| &out.shape);
+            let repeated = operands.filter(|operand| operand.shape() != shape);
+            return repeated.map(|operand| bytes(shape, operand.dtype().bytes())).fold(0, u64::saturating_add);
+        }
+        let of_operands = operands.map(|operand| bytes(operand.shape(), self.each(operand.dtype())));
+        let of_results = out.iter().map(|out| bytes(&out.shape, self.each(out.dtype)));
+        of_operands.chain(of_results).fold(0, u64::saturating_add)
+    }
+
+    /// The largest result, in bytes, that has room together with its own share of the work.
+    pub fn result_within(self, room: u64, dtype: DType) -> u64 {
+        let (result, work) = (u128::from(dtype.bytes().max(1)), u128::from(self.each(dtype)));
+        (u128::from(room) * result / (result + work)) as u64
+    }
+
+    /// The bytes for each element.
+    fn each(self, dtype: DType) -> u64 {
+        match self {
+            Work::None | Work::Broadcast => 0,
+            Work::Elements { float, .. } if dtype.is_float() => float * dtype.bytes().div_ceil(4),
+            Work::Elements { other, .. } => other,
+        }
+    }
 }
 
 /// An evaluator's view of a call.

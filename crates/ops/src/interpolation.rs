@@ -3,8 +3,12 @@
 //! An interpolated value is the sum over all combinations of the axes' elements, the last axis innermost: `sum over z of wz * sum
 //! over y of wy * sum over x of wx * data[z, y, x]`.
 
+use crate::eval::Work;
 use relayc_ir::tensor::Float;
 use smallvec::{SmallVec, smallvec};
+
+/// The work of an operator that interpolates: what each position of the result along an axis takes of the data.
+pub(crate) const TAPS: Work = Work::Elements { float: 64, other: 96 };
 
 /// Positions along an axis with their weights. An empty list gives 0.
 pub(crate) type Taps<T> = SmallVec<[(usize, T); 4]>;

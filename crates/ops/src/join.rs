@@ -32,6 +32,7 @@ const MAX_SECTIONS: i64 = 65_536;
 
 pub const CONCATENATE: OpDef = OpDef {
     name: "concatenate",
+    work: Work::None,
     doc: "The tensors of the tuple one after the other along `axis`; they agree in all other dimensions \
           (`src/relay/op/tensor/transform.h`).",
     args: &[Arg::tensor("data")],
@@ -124,6 +125,7 @@ fn concatenate_eval(cx: &EvalCx) -> EvalResult {
 
 pub const STACK: OpDef = OpDef {
     name: "stack",
+    work: Work::None,
     doc: "The tensors of the tuple, all of one shape, side by side along a new axis (`src/relay/op/tensor/transform.cc`).",
     args: &[Arg::tensor("data")],
     attrs: Some(StackAttrs::SCHEMA),
@@ -165,6 +167,7 @@ fn stack_eval(cx: &EvalCx) -> EvalResult {
 
 pub const SPLIT: OpDef = OpDef {
     name: "split",
+    work: Work::None,
     doc: "A tuple of the pieces of `data` along `axis`: `indices_or_sections` is the number of equal pieces, or the list of \
           positions before which to cut (`src/relay/op/tensor/transform.cc`).",
     args: &[Arg::tensor("data")],

@@ -232,6 +232,7 @@ fn each_neighbourhood<T: Real>(mut array: Array<T>, axis: usize, attrs: &LrnAttr
 
 pub const DROPOUT: OpDef = OpDef {
     name: "nn.dropout",
+    work: Work::None,
     doc: "At inference nothing is dropped: the result is the tuple of `data` and a mask of ones, both of the shape and dtype of \
           `data` (`src/relay/op/nn/nn.cc`).",
     args: &[Arg::tensor("data")],

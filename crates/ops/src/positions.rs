@@ -121,6 +121,7 @@ fn argwhere_eval(cx: &EvalCx) -> EvalResult {
 
 pub(crate) const UNRAVEL_INDEX: OpDef = OpDef {
     name: "unravel_index",
+    work: Work::Elements { float: 16, other: 72 },
     doc: "The indices, in a tensor of the dimensions `shape`, of the elements that `data` counts in row-major order: a column \
           for each. One beyond the last element wraps around, as in TVM; negative ones trap \
           (`src/relay/op/tensor/transform.cc`).",

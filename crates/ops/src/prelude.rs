@@ -4,7 +4,7 @@
 
 pub(crate) use crate::attrs::{AttrField, attrs};
 pub(crate) use crate::def::{Caution, DATA, Fixed, Fuse, KnownFacts, OpDef, Shapes};
-pub(crate) use crate::eval::{Eval, EvalCx, EvalResult, Outputs, Trap};
+pub(crate) use crate::eval::{Eval, EvalCx, EvalResult, Outputs, Trap, Work};
 pub(crate) use crate::layout::{Layout, layout_attr};
 pub(crate) use crate::lower::{AxisMap, Call, Lower, LowerScalar, Read, Scalar, Source, Table, Template};
 pub(crate) use crate::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult, Results, ValueId};

@@ -49,6 +49,7 @@ fn reshape_eval(cx: &EvalCx) -> EvalResult {
 
 pub const RESHAPE: OpDef = OpDef {
     name: "reshape",
+    work: Work::None,
     doc: "The same elements in row-major order under the shape `newshape`, read from left to right against the dimensions of \
           `data`: a number is itself; 0 keeps a dimension (unless `allowzero`), -2 all that follow; -3 merges two, -4 splits \
           one into the two numbers behind it, one of which may be -1; -1 is what remains (`src/relay/op/tensor/transform.cc`). \
@@ -312,6 +313,7 @@ fn reverse_reshape_rel(cx: &mut RelCx) -> RelResult {
 
 pub(crate) const RESHAPE_LIKE: OpDef = OpDef {
     name: "reshape_like",
+    work: Work::None,
     doc: "The same elements in row-major order, with the axes `lhs_begin…lhs_end` of `data` replaced by the axes \
           `rhs_begin…rhs_end` of `shape_like` (`src/relay/op/tensor/transform.cc`).",
     args: &[Arg::tensor("data"), Arg::tensor("shape_like")],
@@ -363,6 +365,7 @@ fn axes_between(
 
 pub const SQUEEZE: OpDef = OpDef {
     name: "squeeze",
+    work: Work::None,
     doc: "`data` without the axes `axis`, which have dimension 1; without all such axes where `axis` is `None` \
           (`src/relay/op/tensor/transform.cc`).",
     attrs: Some(SqueezeAttrs::SCHEMA),
@@ -412,6 +415,7 @@ fn squeeze_rel(cx: &mut RelCx) -> RelResult {
 
 pub const EXPAND_DIMS: OpDef = OpDef {
     name: "expand_dims",
+    work: Work::None,
     doc: "`data` with `num_newaxis` axes of dimension 1 inserted at `axis` (`src/relay/op/tensor/transform.cc`).",
     args: DATA,
     attrs: Some(ExpandDimsAttrs::SCHEMA),

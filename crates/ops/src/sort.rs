@@ -187,6 +187,7 @@ fn sort_eval(cx: &EvalCx) -> EvalResult {
 
 pub const TOPK: OpDef = OpDef {
     name: "topk",
+    work: Work::Elements { float: 24, other: 32 },
     doc: "The `k` largest elements along `axis`, largest first, or the smallest if `is_ascend`; all for `k` below 1. Of equal \
           elements the first counts; NaN is above every number. The result is the elements, their positions as `dtype`, or \
           the tuple of both (`src/relay/op/algorithm/topk.cc`).",

@@ -77,6 +77,7 @@ pub(crate) const DEPTH_TO_SPACE: OpDef = OpDef {
 
 pub const SPACE_TO_BATCH_ND: OpDef = OpDef {
     name: "nn.space_to_batch_nd",
+    work: Work::None,
     doc: "Pads the axes from 1 on by `paddings` with `pad_value`, then moves the place in each block to the batch: with the block \
           `B`, `out[(h * B[1] + w) * N + n, y, x, …] = padded[n, y * B[0] + h, x * B[1] + w, …]`, and so on for other numbers of axes \
           (`src/relay/op/nn/nn.cc`).",
@@ -97,6 +98,7 @@ pub const SPACE_TO_BATCH_ND: OpDef = OpDef {
 
 pub const BATCH_TO_SPACE_ND: OpDef = OpDef {
     name: "nn.batch_to_space_nd",
+    work: Work::None,
     doc: "The inverse of `nn.space_to_batch_nd`: images of the batch become places in blocks along the axes from 1 on, then `crops` \
           are taken away from those axes (`src/relay/op/nn/nn.cc`).",
     attrs: Some(BatchToSpaceNdAttrs::SCHEMA),

@@ -19,6 +19,7 @@ attrs! {
 
 pub const TRANSPOSE: OpDef = OpDef {
     name: "transpose",
+    work: Work::None,
     doc: "Axis `i` of the result is axis `axes[i]` of `data`; the axes are reversed where `axes` is `None` \
           (`src/relay/op/tensor/transform.cc`).",
     args: &[Arg::tensor("data")],
@@ -93,6 +94,7 @@ fn transpose_eval(cx: &EvalCx) -> EvalResult {
 
 pub(crate) const REVERSE: OpDef = OpDef {
     name: "reverse",
+    work: Work::None,
     doc: "`data` with the positions along `axis` in reverse (`src/relay/op/tensor/transform.cc`).",
     args: &[Arg::tensor("data")],
     attrs: Some(ReverseAttrs::SCHEMA),

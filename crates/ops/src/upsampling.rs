@@ -3,6 +3,7 @@
 use super::blocks::{self, Blocks};
 use super::choice::one_of;
 use super::resize::{Sampling, resized, resized_onnx, sampled};
+use crate::interpolation::TAPS;
 use crate::prelude::*;
 use crate::window::{DHW, HW};
 use relayc_ir::types::{SymbolKind, Symbols};
@@ -41,6 +42,7 @@ attrs! {
 
 pub const UPSAMPLING: OpDef = OpDef {
     name: "nn.upsampling",
+    work: TAPS,
     doc: "The axes `H` and `W` of the result have `round(in * scale)` elements, ties to even. Element `i` of `out` lies at `x = \
           i * in / out` of `data`, with `align_corners` at `i * (in - 1) / (out - 1)`, and is the element below `x` (with \
           `align_corners`: the nearest), or interpolates the two (`bilinear`) or four (`bicubic`, with -0.5 for `a`) around it \
@@ -65,6 +67,7 @@ pub const UPSAMPLING: OpDef = OpDef {
 
 pub(crate) const UPSAMPLING3D: OpDef = OpDef {
     name: "nn.upsampling3d",
+    work: TAPS,
     doc: "As `nn.upsampling`, along the axes `D`, `H` and `W`; element `i` of `out` lies at `(i + 0.5) * in / out - 0.5` (`half_pixel`), \
           or as there with and without `align_corners` (`align_corners`, `asymmetric`) (`src/relay/op/nn/upsampling.cc`, \
           `python/tvm/topi/nn/upsampling.py`).",
@@ -85,6 +88,7 @@ pub(crate) const UPSAMPLING3D: OpDef = OpDef {
 
 pub(crate) const DYN_UPSAMPLING: OpDef = OpDef {
     name: "dyn.nn.upsampling",
+    work: TAPS,
     doc: "As `nn.upsampling`, with the scales as operands; ties are rounded away from zero (`src/relay/op/dyn/nn/upsampling.cc`).",
     args: &[Arg::tensor("data"), Arg::of("scale_h", "double"), Arg::of("scale_w", "double")],
     rules: &[
@@ -102,6 +106,7 @@ pub(crate) const DYN_UPSAMPLING: OpDef = OpDef {
 
 pub(crate) const DYN_UPSAMPLING3D: OpDef = OpDef {
     name: "dyn.nn.upsampling3d",
+    work: TAPS,
     doc: "As `nn.upsampling3d`, with the scales as operands; ties are rounded away from zero (`src/relay/op/dyn/nn/upsampling.cc`).",
     args: &[Arg::tensor("data"), Arg::of("scale_d", "double"), Arg::of("scale_h", "double"), Arg::of("scale_w", "double")],
     rules: &[

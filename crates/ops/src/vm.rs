@@ -132,6 +132,7 @@ fn dims(dims: Option<Vec<Dim>>, attr: &'static str) -> Shape {
 
 pub const KILL: OpDef = OpDef {
     name: "memory.kill",
+    work: Work::None,
     doc: "Gives back the memory of `to_free`, which nothing uses from there on (`src/relay/op/memory/memory.cc`).",
     args: &[Arg::of("to_free", "Variable")],
     rel: kill_rel,
@@ -247,6 +248,7 @@ fn call_lowered_rel(cx: &mut RelCx) -> RelResult {
 
 pub(crate) const DEBUG: OpDef = OpDef {
     name: "debug",
+    work: Work::None,
     doc: "`program`, of any type; TVM's debugger stops there (`src/relay/op/debug.cc`).",
     args: &[Arg::of("program", "Tuple")],
     attrs: Some(DebugAttrs::SCHEMA),

@@ -319,6 +319,7 @@ pub(crate) const ISINF: OpDef = test(
 
 pub const CLIP: OpDef = OpDef {
     attrs: Some(ClipAttrs::SCHEMA),
+    work: Work::LISTS,
     ..OpDef::unary(
         "clip",
         "`max(min(x, a_max), a_min)`, with the bounds converted to the operand's dtype as `cast` does; NaN stays NaN \

@@ -256,6 +256,7 @@ pub(crate) const MUL: OpDef = OpDef {
 
 pub const QNN_CONCATENATE: OpDef = OpDef {
     name: "qnn.concatenate",
+    work: Work::LISTS,
     doc: "The tensors of the tuple, each requantized to the output's scale and zero point (as `qnn.requantize` does by default), \
           one after the other along `axis` (`src/relay/qnn/op/concatenate.cc`).",
     args: &[

@@ -12,6 +12,7 @@ pub(crate) use onnx::resized_onnx;
 
 use super::attrs::{Dims, Floats};
 use super::blocks::{self, Blocks};
+use crate::interpolation::TAPS;
 use crate::prelude::*;
 use crate::window::LAYOUT;
 
@@ -69,6 +70,7 @@ const LAYOUT_DOC: [&str; 3] = [
 /// Resizes `RANK` axes.
 const fn resize<const RANK: usize>() -> OpDef {
     OpDef {
+        work: TAPS,
         args: DATA,
         attrs: Some(ResizeAttrs::schema::<RANK>()),
         rel: |cx| rel::resize_rel(cx, &Resize::of(LAYOUT[RANK - 1], cx.attrs)),
@@ -140,6 +142,7 @@ pub(crate) const RESIZE3D: OpDef = OpDef {
 
 pub const DYN_RESIZE2D: OpDef = OpDef {
     name: "dyn.image.resize2d",
+    work: TAPS,
     doc: "As `image.resize2d`, with the operands `size` and `roi` in the place of the attributes, which are ignored \
           (`src/relay/op/dyn/image/resize.cc`).",
     args: &[Arg::tensor("data"), Arg::tensor("size"), Arg::tensor("roi")],
@@ -162,6 +165,7 @@ pub const DYN_RESIZE2D: OpDef = OpDef {
 
 pub(crate) const CROP_AND_RESIZE: OpDef = OpDef {
     name: "image.crop_and_resize",
+    work: TAPS,
     doc: "For each row `top, left, bottom, right` of `boxes`, as shares of height and width less one, that part of image \
           `box_indices` at height and width `crop_size`; a box may be turned over. A side of 1 lies in the middle of its box. \
           Outside of the data is `extrapolation_value`; an index outside traps (`src/relay/op/image/resize.cc`, \
