@@ -12,25 +12,28 @@ const SHORT: u16 = 3;
 /// Turns a picture upright by its Exif data, which begins with the TIFF header.
 pub(super) fn upright(image: Image, exif: Option<&[u8]>) -> Image {
     let Image { width, height, channels, .. } = image;
-    // The place in the stored picture of a pixel of the upright one; the second half of the orientations swaps the sides.
-    let (right, bottom) = (width.saturating_sub(1), height.saturating_sub(1));
-    let place: &dyn Fn(usize, usize) -> (usize, usize) = match exif.and_then(orientation) {
-        Some(2) => &|x, y| (right - x, y),
-        Some(3) => &|x, y| (right - x, bottom - y),
-        Some(4) => &|x, y| (x, bottom - y),
+    let from_right = |x: usize| width.saturating_sub(1).saturating_sub(x);
+    let from_bottom = |y: usize| height.saturating_sub(1).saturating_sub(y);
+    let orientation = exif.and_then(orientation);
+    // The column and row in the stored picture of a pixel of the upright one.
+    let place: &dyn Fn(usize, usize) -> (usize, usize) = match orientation {
+        Some(2) => &|x, y| (from_right(x), y),
+        Some(3) => &|x, y| (from_right(x), from_bottom(y)),
+        Some(4) => &|x, y| (x, from_bottom(y)),
         Some(5) => &|x, y| (y, x),
-        Some(6) => &|x, y| (y, bottom - x),
-        Some(7) => &|x, y| (right - y, bottom - x),
-        Some(8) => &|x, y| (right - y, x),
+        Some(6) => &|x, y| (y, from_bottom(x)),
+        Some(7) => &|x, y| (from_right(y), from_bottom(x)),
+        Some(8) => &|x, y| (from_right(y), x),
         _ => return image,
     };
-    let swaps = matches!(exif.and_then(orientation), Some(5..=8));
-    let (wide, high) = if swaps { (height, width) } else { (width, height) };
+    // The second half of the orientations swaps the sides.
+    let (wide, high) = if orientation > Some(4) { (height, width) } else { (width, height) };
     let mut values = Vec::with_capacity(image.values.len());
     for y in 0..high {
         for x in 0..wide {
             let (column, row) = place(x, y);
-            values.extend_from_slice(&image.values[(row * width + column) * channels..][..channels]);
+            let pixel = row.saturating_mul(width).saturating_add(column).saturating_mul(channels);
+            values.extend(image.values.iter().skip(pixel).take(channels));
         }
     }
     Image { width: wide, height: high, channels, values }
@@ -38,23 +41,22 @@ pub(super) fn upright(image: Image, exif: Option<&[u8]>) -> Image {
 
 /// The orientation, if the first directory has one.
 fn orientation(exif: &[u8]) -> Option<u16> {
-    let big = match exif.get(..4)? {
+    let is_big = match exif.get(..4)? {
         b"MM\0*" => true,
         b"II*\0" => false,
         _ => return None,
     };
     let short = |at: usize| {
-        let bytes = exif.get(at..at.checked_add(2)?)?.try_into().ok()?;
-        Some(if big { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) })
+        let bytes = exif.get(at..)?.first_chunk().copied()?;
+        Some(if is_big { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) })
     };
-    let long = |at: usize| {
-        let (first, second) = (u32::from(short(at)?), u32::from(short(at + 2)?));
-        Some(if big { first << 16 | second } else { second << 16 | first })
-    };
-    let directory = usize::try_from(long(4)?).ok()?;
-    let entries = (0..usize::from(short(directory)?)).map(|entry| directory.saturating_add(2 + 12 * entry));
+    let start = exif.get(4..)?.first_chunk().copied()?;
+    let directory = usize::try_from(if is_big { u32::from_be_bytes(start) } else { u32::from_le_bytes(start) }).ok()?;
+    // A count of entries, then twelve bytes each: tag, type, count, value.
+    let first = directory.saturating_add(2);
+    let entries = (0..usize::from(short(directory)?)).map(|entry| first.saturating_add(entry.saturating_mul(12)));
     let found = entries.take_while(|&at| short(at).is_some()).find(|&at| short(at) == Some(ORIENTATION))?;
-    (short(found + 2)? == SHORT).then(|| short(found + 8))?
+    (short(found.saturating_add(2))? == SHORT).then(|| short(found.saturating_add(8)))?
 }
 
 #[cfg(test)]
