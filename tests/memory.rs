@@ -262,7 +262,7 @@ impl ValueObserver for WorkSpaces {
         let excess = taken - (result + declared) as i64;
         self.seen.borrow_mut().insert(def.name);
         if excess > UNCOUNTED {
-            let sizes: Vec<String> = args.iter().map(|arg| arg_text(arg)).collect();
+            let sizes: Vec<String> = args.iter().map(arg_text).collect();
             self.excesses.borrow_mut().insert(format!(
                 "`{}` of {}: {taken} bytes, declared are {declared} beside {result}",
                 def.name,
