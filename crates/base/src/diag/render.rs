@@ -365,7 +365,7 @@ pub fn summary(diagnostics: &[Diagnostic], what: &str, format: Format) -> String
                 .to_string()
                 + "\n"
         }
-        _ => format!("{}: {}, {}\n", escape_control(what), count(errors, "error"), count(warnings, "warning")),
+        _ => format!("{}: {}, {}\n", one_line(what), count(errors, "error"), count(warnings, "warning")),
     }
 }
 
