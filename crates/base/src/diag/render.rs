@@ -217,7 +217,7 @@ impl<'a> csf::Files<'a> for Files<'a> {
     type Source = &'a str;
 
     fn name(&'a self, id: u32) -> Result<String, csf::Error> {
-        self.file(id).map(|file| escape_control(&file.name).into_owned())
+        self.file(id).map(|file| one_line(&file.name))
     }
 
     fn source(&'a self, id: u32) -> Result<&'a str, csf::Error> {
@@ -265,7 +265,7 @@ fn codespan(diagnostic: &Diagnostic, sources: &Sources) -> cs::Diagnostic<u32> {
         notes.into_iter().map(|note| format!("note: {note}")).chain(helps.into_iter().map(|help| format!("help: {help}")));
     cs::Diagnostic::new(severity)
         .with_code(diagnostic.code.id())
-        .with_message(escape_control(&diagnostic.message))
+        .with_message(one_line(&diagnostic.message))
         .with_labels(labels.collect())
         .with_notes(notes.collect())
 }
@@ -286,9 +286,9 @@ fn plain(given: &Diagnostic, whole: &Sources, out: &mut String) {
 fn short(diagnostic: &Diagnostic, sources: &Sources, out: &mut String) {
     let span = diagnostic.span();
     if let (Some(file), Some((line, col))) = (sources.file(span.file), sources.line_col(span)) {
-        out.push_str(&format!("{}:{line}:{col}: ", escape_control(&file.name)));
+        out.push_str(&format!("{}:{line}:{col}: ", one_line(&file.name)));
     }
-    out.push_str(&format!("{}[{}]: {}", level(diagnostic), diagnostic.code.id(), escape_control(&diagnostic.message)));
+    out.push_str(&format!("{}[{}]: {}", level(diagnostic), diagnostic.code.id(), one_line(&diagnostic.message)));
     if let Some(equation) = &diagnostic.equation {
         out.push_str(&format!(": {}", need(equation)));
     }
@@ -347,11 +347,11 @@ pub fn fixed(diagnostic: &Diagnostic, sources: &Sources, format: Format) -> Stri
     }
     let span = diagnostic.span();
     let place = match (sources.file(span.file), sources.line_col(span)) {
-        (Some(file), Some((line, col))) => format!("{}:{line}:{col}: ", escape_control(&file.name)),
+        (Some(file), Some((line, col))) => format!("{}:{line}:{col}: ", one_line(&file.name)),
         _ => String::new(),
     };
     let help = diagnostic.helps.iter().find(|help| help.certain).map_or("", |help| help.text.as_str());
-    let message = escape_control(&diagnostic.message).into_owned();
+    let message = one_line(&diagnostic.message);
     format!("{place}fixed[{}]: {message}: {}\n", diagnostic.code.id(), escape_control(help))
 }
 

@@ -210,6 +210,8 @@ impl Reverse<'_> {
 
     /// The twin of a function, which takes pairs and the way back.
     fn function(&mut self, module: &mut Module, func: &Func) -> Result<FuncId, Stop> {
+        // The function to differentiate has a twin as well if it calls itself.
+        self.vars.clear();
         let mut contexts = self.contexts(module, func.body);
         let ty = bp_ty(&mut module.types);
         let bp = module.var("bp", Some(ty), func.span);
