@@ -131,8 +131,8 @@ pub(crate) struct Sums<'a> {
 }
 
 impl Sums<'_> {
-    /// The width of the multiply-adds of a vector. The columns of a short last one lie in the lower half of a register, which some
-    /// machines multiply in half the time, and none in more.
+    /// The width of the multiply-adds of a vector. The columns of a short last one lie in the lower half of a register, which
+    /// processors with units of 256 bits multiply in half the time.
     pub(crate) fn width(&self, isa: Isa, vector: usize) -> Width {
         let is_short = self.tail.is_some_and(|columns| vector + 1 == self.vectors && is_half(columns as u64, isa.lanes()));
         if is_short { Width::Y } else { isa.width() }
