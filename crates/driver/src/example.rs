@@ -109,11 +109,13 @@ impl Example {
         &self.function
     }
 
-    /// Whether its arguments contain constructors with fields; such a call can be made by other functions alone, or by a [`Runner`].
+    /// Whether its arguments contain constructors; such a call can be made by other functions alone, or by a [`Runner`].
     pub fn has_constructors(&self) -> bool {
         let mut pending: Vec<&Node> = self.args.iter().collect();
         while let Some(node) = pending.pop() {
             match node {
+                // A constructor without fields.
+                Node::Word(word) if word.starts_with(|first: char| first.is_ascii_uppercase()) => return true,
                 Node::Word(_) => {}
                 Node::List(items) | Node::Tuple(items) => pending.extend(items),
                 Node::Ctor(..) => return true,
