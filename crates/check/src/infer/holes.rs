@@ -56,14 +56,8 @@ fn annotate_branches(module: &mut Module, expr: ExprId) {
 }
 
 impl Infer<'_> {
-    /// Reports every hole that stays, writes the types into the module.
+    /// Writes the types into the module.
     pub(super) fn finish(mut self) -> ((Vec<Diagnostic>, usize), DimOrigins) {
-        if !self.given_up {
-            self.report_holes();
-        }
-        if !self.given_up && self.unused_too {
-            self.infer_unused();
-        }
         let origins =
             DimOrigins { decided_by: std::mem::take(&mut self.decided_by), let_values: std::mem::take(&mut self.let_values) };
         if self.given_up {
@@ -97,22 +91,22 @@ impl Infer<'_> {
         (self.errors.finish(), origins)
     }
 
-    /// Infers what nothing uses. Nothing of the program is open any more, so that this changes none of its types; and as nothing computes
-    /// it, its errors are none of the program.
-    fn infer_unused(&mut self) {
-        let errors = std::mem::replace(&mut self.errors, FirstErrors::new(DIAGNOSTICS.count()));
-        for expr in self.module.exprs.ids() {
+    /// Infers what nothing uses, after it has reported every hole of the program: none of its types is decided here.
+    pub(super) fn infer_unused(&mut self) {
+        self.report_open();
+        // Parents have higher numbers than what they are made of.
+        for expr in self.module.exprs.ids().rev() {
             // An operator that is called has no type.
             let is_value = !matches!(self.module.exprs[expr].kind, ExprKind::Op(_) | ExprKind::Error);
             if is_value && !self.entered[expr.index()] && !self.given_up {
                 self.walk(vec![Step::Enter(expr)]);
             }
         }
-        if !self.given_up {
-            self.report_holes();
-        }
-        let (unused, _) = std::mem::replace(&mut self.errors, errors).finish();
-        unused.into_iter().filter(|error| error.code == codes::E0805).for_each(|error| self.errors.push(error));
+        // What only a use would decide stays open without one, and is no mistake.
+        let errors = std::mem::replace(&mut self.errors, FirstErrors::new(DIAGNOSTICS.count()));
+        self.report_open();
+        let (open, _) = std::mem::replace(&mut self.errors, errors).finish();
+        open.into_iter().filter(|error| error.code == codes::E0805).for_each(|error| self.errors.push(error));
     }
 
     /// Reports operators used as values: an operator has a type only in a call.
@@ -168,6 +162,13 @@ impl Infer<'_> {
             }
         }
         values
+    }
+
+    /// Reports every hole that stays.
+    pub(super) fn report_open(&mut self) {
+        if !self.given_up {
+            self.report_holes();
+        }
     }
 
     /// A hole is reported once, at the operator that has it as a value, at the variable that has it, or else at the first expression

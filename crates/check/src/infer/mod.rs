@@ -30,15 +30,18 @@ use relayc_ops::{OpDef, Table};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-/// Infers the types of a module in place: expression types, variable annotations, return types.
+/// Infers the types of a module in place, of what its functions are made of: expression types, variable annotations, return types.
 pub fn infer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
-    infer_text(module, ops, "").0
+    what_is_used(module, ops, "", false).0
 }
 
-/// As [`infer`], for a module read from a text, which suggestions may quote. The errors are the first in text order, as many as are
-/// shown; the number is that of the others.
+/// As [`infer`], for all that a text has, whether or not something uses it. Suggestions may quote the text. The errors are the first in
+/// text order, as many as are shown; the number is that of the others.
 pub fn infer_text(module: &mut Module, ops: &Table, text: &str) -> (Vec<Diagnostic>, usize) {
-    run(module, ops, text, false)
+    let mut infer = Infer::new(module, ops, text, false);
+    infer.run();
+    infer.infer_unused();
+    infer.finish().0
 }
 
 /// What an inference found besides the types, for tools that show a program while it is written.
@@ -51,28 +54,20 @@ pub struct Found {
     pub n_inferred: usize,
 }
 
-/// As [`infer_text`], for another form of a program: functions that are the same keep their types, if no signature has changed of what
-/// they mention. What nothing uses has types too, as far as they are known: it may be what is just written.
+/// As [`infer_text`], for another form of a program: equal functions keep their types if what they mention keeps its signatures.
 pub fn infer_again(module: &mut Module, ops: &Table, text: &str, earlier: Option<Earlier>) -> Found {
     let mut infer = Infer::new(module, ops, text, false);
     let (clean, n_inferred) = infer.run_after(earlier);
-    infer.unused_too = true;
+    infer.infer_unused();
     let (errors, origins) = infer.finish();
     let name = |global: GlobalId| (module.globals[global].name.clone(), global);
-    let clean = clean.into_iter().map(name).collect();
-    Found { errors, origins, clean, n_inferred }
+    Found { errors, origins, clean: clean.into_iter().map(name).collect(), n_inferred }
 }
 
-fn run(module: &mut Module, ops: &Table, text: &str, sized: bool) -> (Vec<Diagnostic>, usize) {
-    let mut infer = Infer::new(module, ops, text, sized);
-    infer.run();
-    infer.finish().0
-}
-
-/// As [`infer_text`], for a program whose dynamic dimensions became numbers. If the branches of an `if` or a `match` differ in
+/// As [`infer`], for a program read from a text whose dynamic dimensions became numbers; errors are given as by [`infer_text`]. If the branches of an `if` or a `match` differ in
 /// dimensions now, an annotated binding gives them their common type.
 pub fn infer_sized(module: &mut Module, ops: &Table, text: &str) -> (Vec<Diagnostic>, usize) {
-    run(module, ops, text, true)
+    what_is_used(module, ops, text, true)
 }
 
 /// Whether the relation of an operator can hold on operands of these types, as far as they are known, with some attributes. Only
@@ -91,7 +86,15 @@ pub fn may_hold(module: &mut Module, def: &OpDef, args: &[Option<Ty>]) -> bool {
 /// Infers a module again after a rewrite, as [`infer_sized`]. Types that stayed open before are open again.
 pub fn reinfer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
     holes::reopen(module);
-    infer_sized(module, ops, "").0
+    what_is_used(module, ops, "", true).0
+}
+
+/// Infers what the functions of a module are made of: what was replaced in them is still in the module.
+fn what_is_used(module: &mut Module, ops: &Table, text: &str, sized: bool) -> (Vec<Diagnostic>, usize) {
+    let mut infer = Infer::new(module, ops, text, sized);
+    infer.run();
+    infer.report_open();
+    infer.finish().0
 }
 
 struct Infer<'a> {
@@ -125,8 +128,6 @@ struct Infer<'a> {
     errors: FirstErrors,
     /// Whether more dimensions are known than in the text of the program.
     sized: bool,
-    /// Whether what nothing uses is to have types.
-    unused_too: bool,
     /// Expressions whose branches differ in dimensions that the text leaves open.
     narrowed: Vec<ExprId>,
 }
@@ -166,7 +167,6 @@ impl<'a> Infer<'a> {
             n_steps: 0,
             errors: FirstErrors::new(DIAGNOSTICS.count()),
             sized,
-            unused_too: false,
             narrowed: vec![],
             module,
             ops,
