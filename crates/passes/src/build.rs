@@ -3,7 +3,7 @@
 use super::Args;
 use relayc_base::Span;
 use relayc_ir::kernel::ByteProducts;
-use relayc_ir::tensor::Tensor;
+use relayc_ir::tensor::{Tensor, bf16, f16};
 use relayc_ir::types::{DType, Dim, Ty, Types, dims_of};
 use relayc_ir::{AttrValue, ConstId, ExprId, ExprKind, FuncId, Module, Object, Operand, VarId};
 use relayc_ops::call;
@@ -190,6 +190,34 @@ pub(crate) fn value_of(module: &Module, expr: ExprId) -> Option<&Tensor> {
     match module.exprs[expr].kind {
         ExprKind::Const(id) => Some(&module.consts[id]),
         _ => None,
+    }
+}
+
+/// Floats computed in f64, rounded once to a dtype. `None` if one is not finite then, or if the largest is below the normal numbers of
+/// the dtype, which do not hold its digits.
+pub(crate) fn rounded(numbers: &Tensor, dtype: DType) -> Option<Tensor> {
+    let rounded = numbers.cast(dtype)?;
+    let finite = !rounded.any(|x| !x.is_finite(), |_| false);
+    let holds = numbers.any(|x| x.abs() >= least_normal(dtype), |_| false) || !numbers.any(|x| x != 0.0, |_| false);
+    (finite && holds).then_some(rounded)
+}
+
+/// The least positive normal number of a float dtype.
+pub(crate) fn least_normal(dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => f64::from(f16::MIN_POSITIVE),
+        DType::F64 => f64::MIN_POSITIVE,
+        _ => f64::from(f32::MIN_POSITIVE),
+    }
+}
+
+/// The largest finite number of a float dtype.
+pub(crate) fn largest(dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => f64::from(f16::MAX),
+        DType::BF16 => f64::from(bf16::MAX),
+        DType::F64 => f64::MAX,
+        _ => f64::from(f32::MAX),
     }
 }
 

@@ -1,13 +1,13 @@
 //! Writes division by constant floats as multiplication by their inverses: TVM's `DivToMul` (`src/relay/transforms/div_to_mul.cc`).
 //!
 //! The rewrite is sound up to a rounding: the inverse is rounded once, and the product once more. A division stays if one of the inverses
-//! is no finite number of the dtype, because `0 * inf` is no quotient. TVM looks at the first number of the constant only.
+//! is no finite number of the dtype, because `0 * inf` is no quotient, or if all are too small for their digits. TVM looks at the first number of the constant only.
 //!
 //! ```text
 //! divide(%x, 4f)    →    multiply(%x, 0.25f)
 //! ```
 
-use super::build::{args, value_of};
+use super::build::{args, rounded, value_of};
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use relayc_ir::tensor::Tensor;
@@ -34,12 +34,11 @@ fn product(module: &mut Module, cx: &PassCx, expr: ExprId) -> Option<ExprId> {
     Some(cx.call(module, module.exprs[expr].span, &MULTIPLY, &[dividend, inverse], vec![]))
 }
 
-/// `1 / x` for each number, if these are finite.
+/// `1 / x` for each number, if the dtype holds these.
 fn inverse(divisor: &Tensor) -> Option<Tensor> {
     if ![DType::F16, DType::F32, DType::F64].contains(&divisor.dtype()) {
         return None;
     }
     let inverses = divisor.to_f64s().into_iter().map(|x| 1.0 / x).collect();
-    let inverses = Tensor::from_vec(divisor.shape(), inverses).cast(divisor.dtype())?;
-    inverses.to_f64s().iter().all(|x| x.is_finite()).then_some(inverses)
+    rounded(&Tensor::from_vec(divisor.shape(), inverses), divisor.dtype())
 }

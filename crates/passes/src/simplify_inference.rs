@@ -3,7 +3,7 @@
 //! (`src/relay/transforms/simplify_inference.cc`).
 //!
 //! The rewrite is sound because it computes the same function of the operand, with its terms in another order. Where all
-//! statistics of a channel are constants, scale and shift are computed in f64 and rounded once. The other results of a call (the
+//! statistics of a channel are constants, scale and shift are computed in f64 and rounded once; a call stays if they leave the range of the dtype. The other results of a call (the
 //! statistics, a mask of ones) stay the same, so a result that is used whole is rewritten too. A call stays if its number of
 //! channels is not known to equal that of its statistics, because it may have to trap. A call stays if its statistics have
 //! effects, because their order would change, or they would not be computed.
@@ -16,7 +16,7 @@
 //! %0.0                                                →    add(%0, shift)
 //! ```
 
-use super::build::{args, dtype, value_of};
+use super::build::{args, dtype, rounded, value_of};
 use super::effects::Pure;
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
@@ -92,7 +92,10 @@ fn batch_norm(module: &mut Module, cx: &PassCx, expr: ExprId) -> Option<Vec<Expr
     };
     operands[1..].iter().try_for_each(one_each)?;
     let norm = Norm { span, options, dtype, n_after, operands };
-    let (scale, shift) = norm.of_constants(module, cx).unwrap_or_else(|| norm.of_operands(module, cx));
+    let (scale, shift) = match norm.known(module) {
+        Some(known) => norm.of_constants(module, cx, known)?,
+        None => norm.of_operands(module, cx),
+    };
     let scaled = cx.call(module, span, &MULTIPLY, &[operands[0], scale], vec![]);
     let out = cx.call(module, span, &ADD, &[scaled, shift], vec![]);
     Some(vec![out, operands[3], operands[4]])
@@ -109,18 +112,24 @@ struct Norm {
 }
 
 impl Norm {
-    /// Scale and shift, if they are made of constants only.
-    fn of_constants(&self, module: &mut Module, cx: &PassCx) -> Option<(ExprId, ExprId)> {
+    /// Gamma, beta, mean and variance, if the result depends on constants only.
+    fn known(&self, module: &Module) -> Option<[Vec<f64>; 4]> {
         let [_, gamma, beta, mean, var] = self.operands;
         let numbers = |expr| value_of(module, expr).map(Tensor::to_f64s);
         let (mean, var) = (numbers(mean)?, numbers(var)?);
         let gamma = if self.options.scale { numbers(gamma)? } else { vec![1.0; var.len()] };
         let beta = if self.options.center { numbers(beta)? } else { vec![0.0; var.len()] };
+        Some([gamma, beta, mean, var])
+    }
+
+    /// Scale and shift as constants; `None` if they leave the range of the dtype.
+    fn of_constants(&self, module: &mut Module, cx: &PassCx, known: [Vec<f64>; 4]) -> Option<(ExprId, ExprId)> {
+        let [gamma, beta, mean, var] = known;
         let scale: Vec<f64> = gamma.iter().zip(&var).map(|(gamma, var)| gamma / (var + self.options.epsilon).sqrt()).collect();
         let shift = beta.iter().zip(mean.iter().zip(&scale)).map(|(beta, (mean, scale))| beta - mean * scale).collect();
         let mut shape = vec![1; self.n_after + 1];
         shape[0] = scale.len();
-        let tensor = |numbers: Vec<f64>| Tensor::from_vec(&shape, numbers).cast(self.dtype);
+        let tensor = |numbers: Vec<f64>| rounded(&Tensor::from_vec(&shape, numbers), self.dtype);
         let (scale, shift) = (tensor(scale)?, tensor(shift)?);
         Some((cx.constant(module, self.span, scale), cx.constant(module, self.span, shift)))
     }

@@ -2,7 +2,7 @@
 
 use super::product::{Product, open_shape};
 use super::{Fold, set_operand};
-use crate::build::value_of;
+use crate::build::{rounded, value_of};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 use relayc_ir::{ExprId, Module};
@@ -91,7 +91,7 @@ fn sum(first: &Added, second: &Added) -> Option<Tensor> {
     if sum.len() > first.constant.len().max(second.constant.len()) {
         return None;
     }
-    let sum = sum.cast(first.constant.dtype())?;
+    let sum = rounded(&sum, first.constant.dtype())?;
     match first.n_after {
         None => Some(sum),
         // A vector along its axis, if the other ran along that too.

@@ -22,7 +22,7 @@ mod product;
 mod scale;
 mod walk;
 
-use super::build::{args, consts_of_attrs, dtype, value_of};
+use super::build::{args, consts_of_attrs, dtype, largest, least_normal, value_of};
 use super::rewrite::rewrite_with;
 use super::users::Users;
 use super::{Pass, PassCx};
@@ -180,7 +180,7 @@ impl Fold<'_> {
         own.then_some(product)
     }
 
-    /// Makes changes, except in two cases: the factors of a weight would become too large or too small, or two paths of a walk
+    /// Makes changes, except in two cases: a weight or its factors would become too large or too small, or two paths of a walk
     /// reach one place. In the second case each change knows only its own part of the factors that meet there.
     fn apply(&mut self, module: &mut Module, changes: Vec<Change>) -> bool {
         let mut places = FxHashSet::default();
@@ -201,7 +201,9 @@ impl Fold<'_> {
             let pending = self.pending.get(&product);
             let all = pending.and_then(|pending| if of_outputs { pending.outputs.as_ref() } else { pending.inputs.as_ref() });
             let scale = Scale { shape: vec![factors.len()], factors: combined(all, factors) };
-            if !dtype(module, product).is_some_and(|dtype| scale.is_moderate(dtype)) {
+            let other = pending.and_then(|pending| if of_outputs { pending.inputs.as_ref() } else { pending.outputs.as_ref() });
+            let moderate = dtype(module, product).is_some_and(|dtype| scale.is_moderate(dtype));
+            if !moderate || !holds(module, product, &[Some(&scale.factors), other]) {
                 return false;
             }
             products.push((product, scale.factors, of_outputs));
@@ -235,6 +237,18 @@ impl Fold<'_> {
             set_operand(module, expr, 1, constant);
         }
     }
+}
+
+/// Whether the dtype of a product's weight holds it when it is multiplied by these factors: each number is finite, and the largest does
+/// not lose its digits.
+fn holds(module: &Module, product: ExprId, factors: &[Option<&Vec<f64>>]) -> bool {
+    let Some(weight) = args(module, product).get(1).and_then(|&weight| value_of(module, weight)) else { return false };
+    let sizes =
+        |factors: &Vec<f64>| factors.iter().fold((f64::INFINITY, 0f64), |(low, high), x| (low.min(x.abs()), high.max(x.abs())));
+    let ends = factors.iter().flatten().map(|factors| sizes(factors)).fold((1.0, 1.0), |all, own| (all.0 * own.0, all.1 * own.1));
+    let (least, most) = (least_normal(weight.dtype()) / ends.0, largest(weight.dtype()) / ends.1);
+    !weight.any(|x| x.abs() > most, |_| false)
+        && (weight.any(|x| x.abs() >= least, |_| false) || !weight.any(|x| x != 0.0, |_| false))
 }
 
 /// Puts another operand into a call.

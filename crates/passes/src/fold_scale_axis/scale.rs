@@ -1,5 +1,6 @@
 //! A factor for each channel of a tensor.
 
+use crate::build::rounded;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 
@@ -126,15 +127,13 @@ impl Scale {
         Tensor::from_vec(&self.shape, self.factors.clone())
     }
 
-    /// A constant times the factors, rounded once to its own dtype; `None` if an element is not finite, or larger than both.
+    /// A constant times the factors, rounded once to its own dtype; `None` if it leaves the range of that, or is larger than both.
     pub(crate) fn times(&self, constant: &Tensor) -> Option<Tensor> {
         let product = constant.cast(DType::F64)?.zip(&self.tensor(), |x, s| x * s, |x, _| x)?;
         if product.len() > constant.len().max(self.factors.len()) {
             return None;
         }
-        let product = product.cast(constant.dtype())?;
-        let finite = !product.any(|x| !x.is_finite(), |_| false);
-        finite.then_some(product)
+        rounded(&product, constant.dtype())
     }
 }
 
@@ -169,10 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn constants_stay_finite() {
+    fn constants_stay_in_range() {
         let scale = Scale { shape: vec![2], factors: vec![2.0, 4.0] };
         assert_eq!(scale.times(&Tensor::scalar(3f32)).map(|x| x.to_f64s()), Some(vec![6.0, 12.0]));
         assert_eq!(scale.times(&Tensor::scalar(f32::MAX)), None);
+        let smaller = Scale { shape: vec![1], factors: vec![0.5] };
+        assert_eq!(smaller.times(&Tensor::scalar(f32::MIN_POSITIVE)), None);
+        assert_eq!(smaller.times(&Tensor::scalar(0f32)).map(|x| x.to_f64s()), Some(vec![0.0]));
         assert_eq!(scale.times(&Tensor::from_fn(&[3, 1], |i| i as f32)), None);
     }
 }

@@ -4,7 +4,7 @@
 //! division. A quotient may differ in its last bit. Steps of rounding and limiting that change nothing are left out.
 
 use super::super::PassCx;
-use super::super::build::{args, dtype, number, value_of};
+use super::super::build::{args, dtype, number, rounded, value_of};
 use super::super::users::Users;
 use super::find;
 use super::unsigned::{self, ROUNDING};
@@ -97,8 +97,8 @@ impl Scaling<'_> {
     /// The expression times a number, multiplied into constants; `None` if that needs another multiplication.
     fn absorbed(&self, module: &mut Module, expr: ExprId, user: ExprId, by: f32) -> Option<ExprId> {
         if let Some(value) = value_of(module, expr) {
-            let scaled = value.to_vec::<f32>()?.into_iter().map(|number| number * by).collect();
-            let scaled = Tensor::from_vec(value.shape(), scaled);
+            let scaled = value.to_vec::<f32>()?.into_iter().map(|number| f64::from(number) * f64::from(by)).collect();
+            let scaled = rounded(&Tensor::from_vec(value.shape(), scaled), DType::F32)?;
             return Some(self.cx.constant(module, module.exprs[expr].span, scaled));
         }
         let def = self.cx.called(module, expr)?;
