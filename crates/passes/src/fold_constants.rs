@@ -193,13 +193,13 @@ impl Fold<'_> {
             return None;
         }
         let out = self.out_types(module, expr, def, values)?;
-        let bytes = |out: &OutTy| out.shape.iter().try_fold(out.dtype.bytes(), |n, &dim| n.checked_mul(dim as u64));
         let operands: u64 = values.iter().map(|value| tensors(value).iter().map(size).sum::<u64>()).sum();
         let limit = MAX_CONSTANT.min(self.left).min(SMALL.max(operands.saturating_mul(MAX_GROWTH)));
-        if out.iter().map(bytes).sum::<Option<u64>>()? > limit {
+        let cx = EvalCx { args: values, attrs: module.call_attrs(expr), out: &out, max_bytes: limit };
+        if out.iter().map(|out| cx.check_size(&out.shape, out.dtype).ok()).sum::<Option<u64>>()? > limit {
             return None;
         }
-        let outputs = (def.eval)(&EvalCx { args: values, attrs: module.call_attrs(expr), out: &out, max_bytes: limit }).ok()?;
+        let outputs = (def.eval)(&cx).ok()?;
         let made = match &outputs {
             Outputs::One(tensor) => std::slice::from_ref(tensor),
             Outputs::Tuple(tensors) => tensors,

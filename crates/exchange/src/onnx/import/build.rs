@@ -11,7 +11,7 @@ use super::errors::Refusal;
 use relayc_base::{IndexVec, Span};
 use relayc_ir::attrs::{AttrValue, OpTable};
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Dim, SizeName, Solver, Ty, Types, checked_elements, dims_of};
+use relayc_ir::types::{DType, Dim, SizeName, Solver, Ty, Types, can_be_held, checked_elements, dims_of};
 use relayc_ir::{Attrs, ConstId, ExprId, ExprKind, Func, Global, Module, OpId, Operand, VarId};
 use relayc_ops::eval::{ArgValue, EvalCx, OutTy, Outputs};
 use relayc_ops::rel::{RelCx, Stop};
@@ -453,7 +453,7 @@ impl Builder {
         let out = self.out_types(ty);
         let small_out = |out: &OutTy| {
             let shape: Vec<i64> = out.shape.iter().map(|&dim| i64::try_from(dim).unwrap_or(i64::MAX)).collect();
-            checked_elements(&shape).is_some_and(|n| fits(n, out.dtype))
+            can_be_held(&shape) && checked_elements(&shape).is_some_and(|n| fits(n, out.dtype))
         };
         if !all_small || !out.iter().flatten().all(small_out) {
             return None;
