@@ -265,10 +265,14 @@ pub fn quantize(
     let cx = plan.cx();
     let found = quantize::candidates(module, &cx, global);
     if found.activations.is_empty() {
-        return Err(refused(
-            "nothing can be quantized: no `nn.conv2d`, `nn.dense` or `nn.matmul` of float32 has constant weights",
-        )
-        .note("weights are constants if they are given: `--params FILE`, or in the metadata section"));
+        return Err(if found.has_inner {
+            refused(
+                "nothing can be quantized: all products of constant weights are inside of functions or of clauses of a `match`",
+            )
+        } else {
+            refused("nothing can be quantized: no `nn.conv2d`, `nn.dense` or `nn.matmul` of float32 has constant weights")
+                .note("weights are constants if they are given: `--params FILE`, or in the metadata section")
+        });
     }
     if let Some(product) = found.unbounded {
         let error = refused("weights have numbers without a range: NaN or an infinity");
@@ -280,7 +284,7 @@ pub fn quantize(
     let names: Vec<String> = exprs.iter().map(|&expr| name_of(program, expr)).collect();
     let module = &mut program.module;
     let wanted: Vec<(Activation, Scale)> = found.activations.iter().copied().zip(scales).collect();
-    let dequantized = quantize::apply(module, &cx, &wanted, options.per_channel)
+    let dequantized = quantize::apply(module, &cx, &wanted, &found.products, options.per_channel)
         .ok_or_else(|| refused("the conversions do not fit the types of the program"))?;
     typed(module)?;
     let rounded = observed(module, global, &dequantized, prepare)?;
@@ -296,7 +300,7 @@ pub fn quantize(
         results.iter_mut().zip(own.iter().zip(&other)).for_each(|(one, (exact, found))| one.add(exact, found));
         layers.iter_mut().zip(exact.iter().zip(&found)).for_each(|(layer, (exact, found))| layer.accuracy.add(exact, found));
     }
-    Ok(Report { n_products: found.n_products, n_samples: samples.len(), layers, results })
+    Ok(Report { n_products: found.products.len(), n_samples: samples.len(), layers, results })
 }
 
 /// The program with further results, ready to run.

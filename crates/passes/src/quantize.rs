@@ -11,7 +11,7 @@ use super::build::{ExprKey, PassCx, args, dims, dtype, value_of};
 use super::rewrite::rewrite;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
-use relayc_ir::{AttrValue, ExprId, GlobalId, Module};
+use relayc_ir::{AttrValue, ExprId, ExprKind, GlobalId, Module};
 use relayc_ops::declarations::{
     ADD, CLIP, CONV2D, Conv2dAttrs, DENSE, DEQUANTIZE, MATMUL, MAX_POOL2D, MatmulAttrs, QUANTIZE, RELU,
 };
@@ -41,7 +41,9 @@ pub struct Scale {
 pub struct Candidates {
     /// In the order of evaluation; `scale_of` is never behind.
     pub activations: Vec<Activation>,
-    pub n_products: usize,
+    pub products: FxHashSet<ExprId>,
+    /// Whether there are products in inner functions or clauses, whose values the end of the entry cannot name.
+    pub has_inner: bool,
     /// A product with weights that have no range: NaN or an infinity is among them.
     pub unbounded: Option<ExprId>,
 }
@@ -71,14 +73,17 @@ fn output_axis(module: &Module, cx: &PassCx, expr: ExprId) -> Option<usize> {
 
 /// What can be quantized in a function: the data of products, and what is added to the results of others.
 pub fn candidates(module: &Module, cx: &PassCx, entry: GlobalId) -> Candidates {
-    let order = module.evaluation_order(&[module.funcs[module.globals[entry].func].body]);
+    let mut order = module.evaluation_order(&[module.funcs[module.globals[entry].func].body]);
+    let outer = outer(module, entry);
+    let has_inner = order.iter().any(|expr| !outer.contains(expr) && output_axis(module, cx, *expr).is_some());
+    order.retain(|expr| outer.contains(expr));
     let mut wanted: FxHashSet<ExprKey> = FxHashSet::default();
-    let (mut n_products, mut unbounded) = (0, None);
+    let (mut products, mut unbounded) = (FxHashSet::default(), None);
     for &expr in order.iter().rev() {
         let is_wanted = wanted.contains(&ExprKey::of(module, expr));
         let operands = args(module, expr);
         if output_axis(module, cx, expr).is_some() {
-            n_products += 1;
+            products.insert(expr);
             let weights = value_of(module, operands[1]).and_then(|weight| weight.to_vec::<f32>());
             if weights.is_some_and(|weights| !weights.iter().all(|weight| weight.is_finite())) {
                 unbounded = Some(expr);
@@ -110,17 +115,49 @@ pub fn candidates(module: &Module, cx: &PassCx, entry: GlobalId) -> Candidates {
         known.insert(key, activations.len());
         activations.push(Activation { expr, scale_of });
     }
-    Candidates { activations, n_products, unbounded }
+    Candidates { activations, products, has_inner, unbounded }
 }
 
-/// Quantizes activations and the weights of all products. Returns what stands for each activation: the dequantized integers.
-pub fn apply(module: &mut Module, cx: &PassCx, activations: &[(Activation, Scale)], per_channel: bool) -> Option<Vec<ExprId>> {
+/// The expressions of the entry that its end can name: outside of inner functions, of clauses, and of bodies of a `let` inside an
+/// operand or a branch.
+fn outer(module: &Module, entry: GlobalId) -> FxHashSet<ExprId> {
+    let body = module.funcs[module.globals[entry].func].body;
+    let mut spine = FxHashSet::default();
+    let mut end = body;
+    while let ExprKind::Let { body, .. } = module.exprs[end].kind {
+        spine.insert(end);
+        end = body;
+    }
+    let (mut outer, mut stack) = (FxHashSet::default(), vec![body]);
+    while let Some(expr) = stack.pop() {
+        if !outer.insert(expr) {
+            continue;
+        }
+        match module.exprs[expr].kind {
+            ExprKind::Fn(_) => {}
+            ExprKind::Match { scrutinee, .. } => stack.push(scrutinee),
+            ExprKind::Let { value, .. } if !spine.contains(&expr) => stack.push(value),
+            _ => module.children(expr, &mut stack),
+        }
+    }
+    outer
+}
+
+/// Quantizes activations and the weights of products. Returns what stands for each activation: the dequantized integers.
+pub fn apply(
+    module: &mut Module,
+    cx: &PassCx,
+    activations: &[(Activation, Scale)],
+    products: &FxHashSet<ExprId>,
+    per_channel: bool,
+) -> Option<Vec<ExprId>> {
     let of: FxHashMap<ExprKey, usize> =
         activations.iter().enumerate().map(|(at, (one, _))| (ExprKey::of(module, one.expr), at)).collect();
     let mut quantized: Vec<Option<ExprId>> = vec![None; activations.len()];
     rewrite(module, |module, expr| {
         let key = ExprKey::of(module, expr);
-        let product = output_axis(module, cx, expr).and_then(|axis| with_weights(module, cx, expr, axis, per_channel));
+        let axis = output_axis(module, cx, expr).filter(|_| products.contains(&expr));
+        let product = axis.and_then(|axis| with_weights(module, cx, expr, axis, per_channel));
         let Some(&at) = of.get(&key) else { return product };
         let number = |module: &mut Module, tensor: Tensor| cx.constant(module, module.exprs[expr].span, tensor);
         if let Some(done) = quantized[at] {
