@@ -55,7 +55,7 @@ use relayc_driver::bind::{self, Requests};
 use relayc_driver::optimise::{Step, Target};
 use relayc_driver::tensors::Format as TensorFormat;
 use relayc_driver::{self as driver, Dialect, Phase, Program, ReadOptions};
-use relayc_sys as sys;
+use relayc_sys::{self as sys, Awaited};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -650,8 +650,13 @@ pub(crate) fn main() -> ExitCode {
     };
     let console = Console::new(&args.global);
     if !console.quiet && !console.is_json() {
-        sys::when_waiting(|path| {
-            words(&format!("waiting until somebody writes to `{}`\n", escape_control(&path.display().to_string())))
+        sys::when_waiting(|awaited| match awaited {
+            Awaited::Pipe(path) => {
+                words(&format!("waiting until somebody writes to `{}`\n", escape_control(&path.display().to_string())))
+            }
+            Awaited::Command(program) => {
+                words(&format!("waiting until `{}` ends; `--timeout` sets a limit\n", escape_control(program)))
+            }
         });
     }
     let format = if console.is_json() { Format::Json } else { Format::Plain };

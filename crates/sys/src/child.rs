@@ -10,6 +10,7 @@ use linux as system;
 #[cfg(not(feature = "linux"))]
 use plain as system;
 
+use super::waiting;
 use std::io::ErrorKind;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -32,8 +33,9 @@ pub struct Ended {
 
 /// Runs a command to its end. When the timeout passes or this process is interrupted, the command is killed.
 ///
-/// Its standard input is empty and its standard output is dropped. With the feature `linux` its descendants are killed with it, also
-/// if this process is killed. Errors: the reason why the command cannot be run.
+/// Its standard input is empty and its standard output is dropped. That it takes long without a timeout is told
+/// ([`super::when_waiting`]). With the feature `linux` its descendants are killed with it, also if this process is killed. Errors: the
+/// reason why the command cannot be run.
 pub fn run(command: &[String], timeout: Option<Duration>) -> std::io::Result<Ended> {
     let (program, args) = command.split_first().ok_or(ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
@@ -43,6 +45,7 @@ pub fn run(command: &[String], timeout: Option<Duration>) -> std::io::Result<End
     let mut words = Words::of(child.stderr.take())?;
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
+    let mut is_told = timeout.is_some();
     let timed_out = loop {
         words.read();
         if has_ended(&mut child)? {
@@ -51,6 +54,10 @@ pub fn run(command: &[String], timeout: Option<Duration>) -> std::io::Result<End
         let timed_out = timeout.is_some_and(|timeout| start.elapsed() > timeout);
         if timed_out || interrupted().is_some() {
             break timed_out;
+        }
+        if !is_told && start.elapsed() > waiting::PATIENCE {
+            is_told = true;
+            waiting::for_command(program);
         }
         words.wait(pause);
         pause = (pause * 2).min(Duration::from_millis(10));

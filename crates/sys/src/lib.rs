@@ -34,7 +34,7 @@ pub use memory::{cores, default_memory_limit, give_back_code, give_back_free_mem
 pub use output::terminal_width;
 #[cfg(feature = "linux")]
 pub use private::{Identity, PrivateFolder};
-pub use waiting::when_waiting;
+pub use waiting::{Awaited, when_waiting};
 pub use write::{Content, is_stream, replaces_none, write_all, write_atomic};
 
 use relayc_base::diag::{Code, Diagnostic, codes};
