@@ -49,9 +49,10 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     for path in console.programs(&args.files, &mut code) {
         let path = &path;
         let how = args.checking.how(path, &mut projects);
+        let version = sys::Version::of(path);
         let mut program = driver::check_file(path, Phase::Lint, &how);
         if args.fix {
-            program = match fix_file(console, path, program, &how) {
+            program = match fix_file(console, (path, version), program, &how) {
                 Ok(program) => program,
                 Err((diagnostic, program)) => {
                     console.diagnostics(&[diagnostic], &program.sources);
@@ -92,7 +93,12 @@ impl Checking {
 }
 
 /// Fixes a file in place. If it cannot be written, it stays as it was.
-fn fix_file(console: &Console, path: &Path, program: Program, how: &ReadOptions) -> Result<Program, (Diagnostic, Box<Program>)> {
+fn fix_file(
+    console: &Console,
+    (path, version): (&Path, sys::Version),
+    program: Program,
+    how: &ReadOptions,
+) -> Result<Program, (Diagnostic, Box<Program>)> {
     let is_stdin = path.to_str() == Some("-");
     // Of a file that could not be read, or holds bytes that are no text, nothing is written.
     // And of a program inside of an archive, whose text has a name of its own.
@@ -108,7 +114,7 @@ fn fix_file(console: &Console, path: &Path, program: Program, how: &ReadOptions)
             return Err((diagnostic, Box::new(fixed.program)));
         }
     } else if !fixed.fixed.is_empty()
-        && let Err(diagnostic) = sys::write_atomic(&[(path, text.as_bytes())])
+        && let Err(diagnostic) = sys::rewrite(path, version, &text)
     {
         return Err((diagnostic, Box::new(fixed.program)));
     }

@@ -51,6 +51,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
 }
 
 fn file(console: &Console, args: &Args, path: &Path, style: Style, sources: &mut Sources) -> Result<u8, Vec<Diagnostic>> {
+    let version = sys::Version::of(path);
     let id = driver::read_source(path, sources)?;
     let Some(source) = sources.file(id) else { return Ok(exit::FINE) };
     let formatted = if args.upgrade { style.upgrade(id, &source.text) } else { style.format(id, &source.text) }?;
@@ -68,7 +69,7 @@ fn file(console: &Console, args: &Args, path: &Path, style: Style, sources: &mut
         return Ok(exit::FINE);
     }
     if !only_looks && changed {
-        sys::write_atomic(&[(path, formatted.as_bytes())]).map_err(failed)?;
+        sys::rewrite(path, version, &formatted).map_err(failed)?;
     }
     // A diff says so itself.
     if args.check || !args.diff {

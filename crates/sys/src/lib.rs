@@ -35,7 +35,7 @@ pub use output::terminal_width;
 #[cfg(feature = "linux")]
 pub use private::{Identity, PrivateFolder};
 pub use waiting::{Awaited, when_waiting};
-pub use write::{Content, is_stream, replaces_none, write_all, write_atomic};
+pub use write::{Content, Version, is_stream, replaces_none, rewrite, write_all, write_atomic};
 
 use relayc_base::diag::{Code, Diagnostic, codes};
 use relayc_base::limits;

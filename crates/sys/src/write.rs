@@ -70,6 +70,26 @@ pub fn write_atomic(files: &[(&Path, &[u8])]) -> Result<(), Diagnostic> {
     write_all(files.iter().map(|&(path, bytes)| (path, Content::Bytes(bytes))).collect())
 }
 
+/// When a file was written last, and its size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Version(Option<(SystemTime, u64)>);
+
+impl Version {
+    /// Of the file at a path; devices, pipes and missing files have none.
+    pub fn of(path: &Path) -> Version {
+        let metadata = fs::metadata(path).ok().filter(Metadata::is_file);
+        Version(metadata.and_then(|metadata| Some((metadata.modified().ok()?, metadata.len()))))
+    }
+}
+
+/// Replaces a text as [`write_all`], unless the file has changed since this version, from which the new text was made. Errors: E0702.
+pub fn rewrite(path: &Path, read: Version, text: &str) -> Result<(), Diagnostic> {
+    if Version::of(path) != read {
+        return Err(errors::refused(path.display(), "it has changed since it was read").help("run the command again"));
+    }
+    write_atomic(&[(path, text.as_bytes())])
+}
+
 /// Writes all files, or none: on an error the old contents stay and no temporary remains. Links keep their targets, and files
 /// keep their owners and modes. Errors: E0702 with the reason, and errors from producing a content.
 ///
@@ -278,6 +298,22 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn what_somebody_else_has_written_meanwhile_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x");
+        fs::write(&path, "one").expect("written");
+        let version = Version::of(&path);
+        rewrite(&path, version, "two").expect("nobody else writes");
+        let version = Version::of(&path);
+        fs::write(&path, "three").expect("written");
+        let error = rewrite(&path, version, "four").expect_err("it has changed");
+        assert_eq!((error.code, fs::read(&path).expect("there")), (codes::E0702, b"three".to_vec()));
+        fs::remove_file(&path).expect("there");
+        assert!(rewrite(&path, version, "four").is_err() && !path.exists());
+        rewrite(&path, Version::of(&path), "new").expect("there was nothing");
     }
 
     #[cfg(unix)]

@@ -143,6 +143,7 @@ impl Golden {
     }
 
     fn run_program(&self, options: &Options) -> Result<Passed, String> {
+        let version = sys::Version::of(&self.path);
         let text = read(&self.path)?;
         let out = self.path.with_extension("out");
         if let Some(why) = head::misspelt(&text) {
@@ -165,7 +166,7 @@ impl Golden {
         let section = |(kind, text): &(&str, String)| if several { format!("---- {kind} ----\n{text}") } else { text.clone() };
         let output = (!outputs.is_empty()).then(|| outputs.iter().map(section).collect::<String>());
         let mut passed = Passed { kinds: kinds.iter().map(|kind| kind.name()).collect(), blessed: false };
-        match self.compare(&text, output, options) {
+        match self.compare((&text, version), output, options) {
             Ok(blessed) => passed.blessed = blessed,
             Err(why) => failures.push(why),
         }
@@ -174,7 +175,7 @@ impl Golden {
 
     /// Compares the output of a test with its expectation: `CHECK` lines, lines `//|`, else the file beside it. Returns whether
     /// an expectation was rewritten.
-    fn compare(&self, text: &str, output: Option<String>, options: &Options) -> Result<bool, String> {
+    fn compare(&self, (text, version): (&str, sys::Version), output: Option<String>, options: &Options) -> Result<bool, String> {
         let in_file = lines::has_checks(text) || lines::has_block(text);
         if !in_file {
             return self.compare_out(output, options);
@@ -188,7 +189,7 @@ impl Golden {
             Ok(()) => Ok(false),
             Err(_) if options.bless => {
                 let blessed = lines::bless_block(text, &output);
-                rewrite(&self.path, &blessed).map(|()| true)
+                rewrite(&self.path, version, &blessed).map(|()| true)
             }
             Err(why) => Err(why),
         }
@@ -197,13 +198,14 @@ impl Golden {
     /// Compares with the `.out` file, which must exist exactly if there is an output; rewrites it when blessing.
     fn compare_out(&self, output: Option<String>, options: &Options) -> Result<bool, String> {
         let path = self.path.with_extension("out");
+        let version = sys::Version::of(&path);
         let expected = if path.exists() { Some(read(&path)?) } else { None };
         if output == expected {
             return Ok(false);
         }
         if options.bless {
             let done = match output {
-                Some(output) => rewrite(&path, &output),
+                Some(output) => rewrite(&path, version, &output),
                 None => std::fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display())),
             };
             return done.map(|()| true);
@@ -226,9 +228,9 @@ fn read(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| format!("{}: not UTF-8", path.display()))
 }
 
-/// Writes a file whole, or leaves it as it was. Errors: why not, in words.
-fn rewrite(path: &Path, text: &str) -> Result<(), String> {
-    sys::write_atomic(&[(path, text.as_bytes())]).map_err(in_words)
+/// Writes a file whole, or leaves it as it was or as somebody else has changed it. Errors: why not, in words.
+fn rewrite(path: &Path, read: sys::Version, text: &str) -> Result<(), String> {
+    sys::rewrite(path, read, text).map_err(in_words)
 }
 
 fn in_words(error: Diagnostic) -> String {

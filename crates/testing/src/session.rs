@@ -12,11 +12,13 @@
 //! line `//! …` is a remark; `//! needs: jit` names features of relayc that the session needs.
 
 use super::{Options, diff, read, rewrite};
+use relayc_sys as sys;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Runs the commands of a session, and compares or rewrites their outputs.
 pub(crate) fn run(path: &Path, name: &str, options: &Options) -> Result<(), String> {
+    let version = sys::Version::of(path);
     let text = read(path)?;
     let tmp = tempfile::tempdir().map_err(|error| format!("{name}: {error}"))?;
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -39,7 +41,7 @@ pub(crate) fn run(path: &Path, name: &str, options: &Options) -> Result<(), Stri
         return Ok(());
     }
     if options.bless {
-        return rewrite(path, &now);
+        return rewrite(path, version, &now);
     }
     Err(diff::unified(name, &text, &now))
 }
