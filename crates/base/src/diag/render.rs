@@ -122,9 +122,9 @@ fn human(given: &Diagnostic, whole: &Sources, color: bool, out: &mut String) {
     // One cache entry for each file a label points into.
     let files = diagnostic.labels.iter().filter_map(|label| {
         let file = sources.file(label.span.file)?;
-        Some((label.span.file.index(), (escape_control(&file.name), one_line_break(&file.text))))
+        Some((label.span.file.index(), (file.name.clone(), one_line_break(&file.text))))
     });
-    let cache = HumanCache { files: files.map(|(id, (name, text))| (id, (name.into_owned(), Source::from(text)))).collect() };
+    let cache = HumanCache { files: files.map(|(id, (name, text))| (id, (name, Source::from(text)))).collect() };
     let mut bytes = Vec::new();
     if report.finish().write(cache, &mut bytes).is_err() {
         return plain(given, whole, out);
@@ -149,7 +149,7 @@ fn with_true_columns(text: &str, headed: &[Span], cut: Option<&Excerpt>, whole: 
         let (shown, file) = (cut.map_or(whole, |cut| &cut.sources).file(id)?, whole.file(id)?);
         let (number, bytes) = shown.line_col(at);
         let characters = one_line_break(shown.text.get(at + 1 - bytes..at)?).chars().count() + 1;
-        let heading = |column: usize| format!("{}:{number}:{column} ", escape_control(&file.name));
+        let heading = |column: usize| format!("{}:{number}:{column} ", file.name);
         let column = cut.map_or(bytes, |cut| cut.column(id, at, file));
         Some(line.replacen(&heading(characters), &heading(column), 1))
     };
@@ -217,7 +217,7 @@ impl<'a> csf::Files<'a> for Files<'a> {
     type Source = &'a str;
 
     fn name(&'a self, id: u32) -> Result<String, csf::Error> {
-        self.file(id).map(|file| one_line(&file.name))
+        self.file(id).map(|file| file.name.clone())
     }
 
     fn source(&'a self, id: u32) -> Result<&'a str, csf::Error> {
