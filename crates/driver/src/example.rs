@@ -274,8 +274,14 @@ impl<'a> Runner<'a> {
             return tensor(shape, dtype, node);
         }
         let leaf = Leaf::new(name.to_owned(), shape.to_vec(), dtype);
-        let spec = file.as_deref().unwrap_or(word);
-        let found = self.files.borrow_mut().tensor(&Source::parse(spec)?, &leaf, word);
+        let source = Source::parse(file.as_deref().unwrap_or(word))?;
+        // A pipe or device beside a test may never end.
+        if let Source::File { path, .. } = source
+            && std::fs::metadata(path).is_ok_and(|found| !found.is_file())
+        {
+            return Err(format!("`{path}` is not a regular file"));
+        }
+        let found = self.files.borrow_mut().tensor(&source, &leaf, word);
         let found = found.map_err(|diagnostic| diagnostic.message)?;
         if leaf.accepts(&found) { Ok(found) } else { Err(format!("`{word}` is {}, not {}", found.type_text(), leaf.type_text())) }
     }
