@@ -6,6 +6,7 @@
 //! nothing is kept. What an evaluation takes besides its result is as its operator declares.
 
 use super::value::Value;
+use relayc_ir::tensor::size::has_memory;
 use relayc_ir::tensor::{Storage, Tensor};
 use relayc_ops::eval::Trap;
 use rustc_hash::FxHashMap;
@@ -15,14 +16,6 @@ const SLACK: u64 = 32 << 20;
 
 /// So many references may be kept without looking which are to freed tensors.
 const FEW: usize = 1024;
-
-/// From how many bytes on the system is asked whether it has them.
-const LARGE: u64 = 16 << 20;
-
-/// Whether the system gives so many bytes.
-fn has_memory(bytes: u64) -> bool {
-    usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok())
-}
 
 pub(crate) struct Memory {
     max: u64,
@@ -48,8 +41,7 @@ impl Memory {
                 return Err(Trap::over_memory(live, work, self.max));
             }
         }
-        // Evaluators do not ask whether there is memory: without it the process would end.
-        if bytes >= LARGE && !has_memory(bytes) { Err(Trap::no_memory(bytes)) } else { Ok(()) }
+        if has_memory(bytes) { Ok(()) } else { Err(Trap::no_memory(bytes)) }
     }
 
     /// The bytes left for a result whose size is not known yet.

@@ -7,6 +7,7 @@ use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{count, join_words, nearest, one_line, shortened, thousands};
 use relayc_ir::sizes::NegativeSize;
 use relayc_ir::tensor::Tensor;
+use relayc_ir::tensor::size::SizeError;
 use relayc_ir::tensor::text::{short_name, type_text};
 use relayc_ir::types::{DType, Dim, Types};
 use relayc_weights::images::PRESETS;
@@ -188,12 +189,15 @@ pub(crate) fn named(value: &str, is_value: bool, leaf: &Leaf) -> String {
 }
 
 /// E0506 for a dtype that no tensor can hold, else E0803.
-pub(crate) fn too_large(leaf: &Leaf) -> Diagnostic {
-    let (name, dtype) = (leaf.shown(), &leaf.dtype);
-    if !DType::RUNTIME.contains(dtype) {
-        return Diagnostic::new(codes::E0506, format!("no tensor can hold `{dtype}`, the dtype of `{name}`"));
+pub(crate) fn wrong_size(leaf: &Leaf, error: &SizeError) -> Diagnostic {
+    let name = leaf.shown();
+    match error {
+        SizeError::DType(dtype) => Diagnostic::new(codes::E0506, format!("no tensor can hold `{dtype}`, the dtype of `{name}`")),
+        SizeError::NoMemory(_) => Diagnostic::new(codes::E0803, format!("`{name}`: {error}")),
+        SizeError::Rank(_) | SizeError::Negative(_) | SizeError::TooLarge { .. } => {
+            Diagnostic::new(codes::E0803, format!("`{name}` is over the limit of 16 GiB for one tensor"))
+        }
     }
-    Diagnostic::new(codes::E0803, format!("`{name}` is over the limit of 16 GiB for one tensor"))
 }
 
 /// E0803; `what` names the tensors that are too large together.

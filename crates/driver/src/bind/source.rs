@@ -5,7 +5,7 @@ use super::leaves::Leaf;
 use crate::tensors::{self, FileBytes};
 use relayc_base::diag::Diagnostic;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::tensor::size::SizeError;
+use relayc_ir::tensor::size::{SizeError, size_to_make};
 use relayc_ir::tensor::text::{Literal, LiteralError};
 use relayc_ir::types::dims_of;
 use relayc_weights as formats;
@@ -96,7 +96,9 @@ impl Files {
         match source {
             Source::Filling(filling) => fill(*filling, leaf),
             Source::Literal(literal) => literal.tensor().map_err(|error| match error {
-                LiteralError::Size(SizeError::TooLarge { .. }) => errors::too_large(leaf),
+                LiteralError::Size(error @ (SizeError::TooLarge { .. } | SizeError::NoMemory(_))) => {
+                    errors::wrong_size(leaf, &error)
+                }
                 error => errors::bad_input(text, &error.to_string()).help(errors::forms(leaf)),
             }),
             Source::File { path, key } => self.file(path, *key, leaf, text),
@@ -144,19 +146,19 @@ fn entry_of(file: &tensors::File, key: Option<&str>, leaf: &Leaf, text: &str) ->
 
 fn fill(filling: Filling, leaf: &Leaf) -> Result<Tensor, Diagnostic> {
     let dims = dims_of(&leaf.dims).ok_or_else(|| errors::open_dimension(leaf))?;
+    let wrong = |error| errors::wrong_size(leaf, &error);
     let value = match filling {
         Filling::Random { seed, signed } => {
-            let tensor = Tensor::random(leaf.dtype, &dims, seed, &leaf.name).map_err(|_| errors::too_large(leaf))?;
+            let tensor = Tensor::random(leaf.dtype, &dims, seed, &leaf.name).map_err(wrong)?;
             if !signed || !leaf.dtype.is_float() {
                 return Ok(tensor);
             }
-            let values = tensor.to_f64s();
-            let wider = Tensor::from_fn(tensor.shape(), |at| 4.0 * values[at] - 2.0);
-            return Ok(wider.cast(leaf.dtype).expect("the tensor's dtype"));
+            size_to_make(&dims, leaf.dtype).map_err(wrong)?;
+            return Ok(tensor.map(|x| 4.0 * x - 2.0, |x| x));
         }
         Filling::Zeros => 0.0,
         Filling::Ones => 1.0,
     };
-    let size = relayc_ir::tensor::size::checked_size(&dims, leaf.dtype).ok();
-    size.and_then(|(shape, _)| Tensor::full(leaf.dtype, &shape, value)).ok_or_else(|| errors::too_large(leaf))
+    let shape = size_to_make(&dims, leaf.dtype).map_err(wrong)?;
+    Tensor::full(leaf.dtype, &shape, value).ok_or_else(|| wrong(SizeError::DType(leaf.dtype)))
 }

@@ -3,7 +3,7 @@
 //! A seed and a name choose a stream, so two parameters filled from one seed get different numbers.
 
 use super::Tensor;
-use super::size::{SizeError, checked_size};
+use super::size::{SizeError, size_to_make};
 use crate::types::DType;
 use relayc_base::SplitMix64;
 
@@ -11,7 +11,7 @@ impl Tensor {
     /// Uniform numbers. Floats are in [0, 1), as fine as the dtype holds exactly, so none rounds to 1. Integers are from 0 to 9,
     /// small enough for indices. Bool is either value.
     pub fn random(dtype: DType, shape: &[i64], seed: u64, name: &str) -> Result<Tensor, SizeError> {
-        let (shape, _) = checked_size(shape, dtype)?;
+        let shape = size_to_make(shape, dtype)?;
         let mut stream = SplitMix64::new(seed, name);
         let bits = match dtype {
             DType::F64 => 53,

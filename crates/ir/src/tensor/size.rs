@@ -4,6 +4,7 @@
 //! The limits are those of reliability 2: rank 32, 16 GiB.
 
 use crate::types::{DType, checked_bytes};
+use relayc_base::text::thousands;
 
 /// The largest rank of a tensor from outside.
 pub const MAX_RANK: usize = 32;
@@ -23,6 +24,8 @@ pub enum SizeError {
     },
     /// No tensor can hold the dtype.
     DType(DType),
+    /// The system does not give so many bytes.
+    NoMemory(u64),
 }
 
 impl std::fmt::Display for SizeError {
@@ -35,6 +38,7 @@ impl std::fmt::Display for SizeError {
                 write!(f, "no elements, but without its 0 the shape is over the limit of 16 GiB")
             }
             SizeError::DType(dtype) => write!(f, "dtype {dtype}, which no tensor can hold"),
+            SizeError::NoMemory(bytes) => write!(f, "the system has no memory for {} bytes", thousands(*bytes)),
         }
     }
 }
@@ -61,6 +65,20 @@ pub fn checked_size(shape: &[i64], dtype: DType) -> Result<(Vec<usize>, usize), 
         .filter(|_| dims.len() == shape.len())
         .map(|bytes| (dims, bytes))
         .ok_or(SizeError::TooLarge { empty: shape.contains(&0) })
+}
+
+/// The shape of a tensor that is made at once, as positions: the limits allow it, and the system has memory for it.
+pub fn size_to_make(shape: &[i64], dtype: DType) -> Result<Vec<usize>, SizeError> {
+    let (shape, bytes) = checked_size(shape, dtype)?;
+    if has_memory(bytes as u64) { Ok(shape) } else { Err(SizeError::NoMemory(bytes as u64)) }
+}
+
+/// From how many bytes on the system is asked whether it has them.
+const LARGE: u64 = 1 << 20;
+
+/// Whether the system gives so many bytes. Tensors are made without asking: a process whose allocation fails is ended.
+pub fn has_memory(bytes: u64) -> bool {
+    bytes < LARGE || usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok())
 }
 
 /// How many elements a shape has; `None` where its dimensions other than 0 have a product that no memory has room for.

@@ -15,7 +15,7 @@
 
 use super::Tensor;
 use super::chunks::Wide;
-use super::size::{SizeError, checked_size};
+use super::size::{SizeError, size_to_make};
 use crate::types::{DType, Dim, shape_text};
 
 /// An error in a literal: lower case, no full stop.
@@ -84,7 +84,7 @@ impl<'a> Literal<'a> {
     }
 
     pub fn tensor(&self) -> Result<Tensor, LiteralError> {
-        let (shape, _) = checked_size(&self.shape, self.dtype).map_err(LiteralError::Size)?;
+        let shape = size_to_make(&self.shape, self.dtype).map_err(LiteralError::Size)?;
         let tensor = if self.dtype.is_float() {
             numbers(self.value, &shape, self.dtype, float_of)?
         } else {
