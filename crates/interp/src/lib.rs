@@ -377,7 +377,7 @@ impl<'a> Interp<'a> {
         for ty in out {
             result = result.saturating_add(cx.check_size(&ty.shape, ty.dtype)?);
         }
-        self.memory.require(result, def.work.bytes(args, out))?;
+        self.memory.require(result, def.work.bytes(&cx))?;
         if out.is_empty() {
             // Only the evaluator learns the size of the result.
             let types = &self.module.types;

@@ -111,7 +111,7 @@ pub struct OutTy {
 }
 
 /// The memory that an evaluator takes beside its result, at most. A few KiB are not counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Work {
     None,
     /// A copy of each operand that broadcasts, as large as the result.
@@ -121,6 +121,8 @@ pub enum Work {
         float: u64,
         other: u64,
     },
+    /// So many bytes for a call, whose results have known types.
+    Of(fn(&EvalCx) -> u64),
 }
 
 impl Work {
@@ -128,20 +130,27 @@ impl Work {
     pub(crate) const LISTS: Work = Work::Elements { float: 16, other: 32 };
 
     /// The bytes for a call.
-    pub fn bytes(self, args: &[ArgValue], out: &[OutTy]) -> u64 {
+    pub fn bytes(self, cx: &EvalCx) -> u64 {
+        let EvalCx { args, out, .. } = *cx;
         let operands = args.iter().flat_map(|arg| match arg {
             ArgValue::Tensor(tensor) => std::slice::from_ref(tensor),
             ArgValue::Tuple(tensors) => tensors,
         });
         let bytes = |shape: &[usize], each: u64| shape.iter().fold(each, |bytes, &dim| bytes.saturating_mul(dim as u64));
-        if self == Work::Broadcast {
-            let shape = out.first().map_or(&[][..], |out| &out.shape);
-            let repeated = operands.filter(|operand| operand.shape() != shape);
-            return repeated.map(|operand| bytes(shape, operand.dtype().bytes())).fold(0, u64::saturating_add);
+        match self {
+            Work::None => 0,
+            Work::Broadcast => {
+                let shape = out.first().map_or(&[][..], |out| &out.shape);
+                let repeated = operands.filter(|operand| operand.shape() != shape);
+                repeated.map(|operand| bytes(shape, operand.dtype().bytes())).fold(0, u64::saturating_add)
+            }
+            Work::Elements { .. } => {
+                let of_operands = operands.map(|operand| bytes(operand.shape(), self.each(operand.dtype())));
+                let of_results = out.iter().map(|out| bytes(&out.shape, self.each(out.dtype)));
+                of_operands.chain(of_results).fold(0, u64::saturating_add)
+            }
+            Work::Of(bytes) => bytes(cx),
         }
-        let of_operands = operands.map(|operand| bytes(operand.shape(), self.each(operand.dtype())));
-        let of_results = out.iter().map(|out| bytes(&out.shape, self.each(out.dtype)));
-        of_operands.chain(of_results).fold(0, u64::saturating_add)
     }
 
     /// The largest result, in bytes, that has room together with its own share of the work.
@@ -153,7 +162,7 @@ impl Work {
     /// The bytes for each element.
     fn each(self, dtype: DType) -> u64 {
         match self {
-            Work::None | Work::Broadcast => 0,
+            Work::None | Work::Broadcast | Work::Of(_) => 0,
             Work::Elements { float, .. } if dtype.is_float() => float * dtype.bytes().div_ceil(4),
             Work::Elements { other, .. } => other,
         }

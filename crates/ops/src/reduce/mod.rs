@@ -49,7 +49,7 @@ attrs! {
 const C1: &str = "C1: each axis is in -rank(data)…rank(data)-1";
 const C2: &str = "C2: no axis is named twice";
 
-const fn reduction(name: &'static str, doc: &'static str, eval: Eval, lower: Option<Lower>) -> OpDef {
+const fn reduction(name: &'static str, doc: &'static str, eval: Eval, work: Work, lower: Option<Lower>) -> OpDef {
     OpDef {
         name,
         doc,
@@ -58,11 +58,65 @@ const fn reduction(name: &'static str, doc: &'static str, eval: Eval, lower: Opt
         rules: &[C1, C2],
         rel: reduce_rel,
         eval,
+        work,
         fuse: Some(Fuse::CommReduce),
         blocks: Some(Blocks::Same(reduce_blocks)),
         lower,
         ..OpDef::BASE
     }
+}
+
+/// The work of a sum or product.
+fn sum_work(cx: &EvalCx) -> u64 {
+    accumulators(cx, cx.tensor(0).dtype(), &axes(cx), 0)
+}
+
+/// Both the sum and the quotient are accumulators.
+fn mean_work(cx: &EvalCx) -> u64 {
+    accumulators(cx, cx.tensor(0).dtype(), &axes(cx), 1)
+}
+
+/// The truth of each element takes a byte.
+fn truth_work(cx: &EvalCx) -> u64 {
+    (cx.tensor(0).len() as u64).saturating_add(accumulators(cx, DType::BOOL, &axes(cx), 0))
+}
+
+/// First there are differences beside the mean of each, then beside their squares, then squares as accumulators.
+fn variance_work(cx: &EvalCx) -> u64 {
+    let (data, attrs) = (cx.tensor(0), VarianceAttrs::read(cx.attrs));
+    let bytes = data.len() as u64 * data.dtype().bytes();
+    let axes = reduced_axes(data.rank(), attrs.axis.as_deref(), attrs.exclude);
+    (2 * bytes).max(bytes + accumulators(cx, data.dtype(), &axes, 1))
+}
+
+fn extreme_work(cx: &EvalCx) -> u64 {
+    copies(cx, &axes(cx)) * cx.tensor(0).dtype().bytes()
+}
+
+/// Positions are found as int64.
+fn position_work(cx: &EvalCx) -> u64 {
+    let (data, attrs) = (cx.tensor(0), ArgReduceAttrs::read(cx.attrs));
+    let axes = reduced_axes(data.rank(), attrs.axis.as_deref(), attrs.exclude);
+    copies(cx, &axes) * data.dtype().bytes() + 8 * n_results(cx)
+}
+
+/// The elements as accumulators and, where the reduced axes are not the last, once more in that order; the results as accumulators, and
+/// `more` times besides.
+fn accumulators(cx: &EvalCx, dtype: DType, axes: &[usize], more: u64) -> u64 {
+    let width = if dtype.is_float() { dtype.bytes().max(4) } else { 8 };
+    let converted = u64::from(width != dtype.bytes());
+    width * (converted * cx.tensor(0).len() as u64 + copies(cx, axes) + (converted + more) * n_results(cx))
+}
+
+/// How many elements are copied so that the reduced axes are the last.
+fn copies(cx: &EvalCx, axes: &[usize]) -> u64 {
+    let data = cx.tensor(0);
+    let are_last = axes.first().is_none_or(|&first| first + axes.len() == data.rank());
+    if are_last { 0 } else { data.len() as u64 }
+}
+
+fn n_results(cx: &EvalCx) -> u64 {
+    cx.out.iter().map(|out| out.shape.iter().fold(1, |n, &dim| n * dim as u64)).sum()
 }
 
 /// The height and the width, reduced but kept as axes, stay where they are beside channels in blocks.
@@ -115,6 +169,7 @@ pub const SUM: OpDef = reduction(
     "The sum along the axes. f16 and bf16 are summed in f32; integers wrap; of bool it is `or`; of nothing it is 0 \
      (`src/relay/op/tensor/reduce.cc`).",
     fold::<Sum>,
+    Work::Of(sum_work),
     Some(Lower::Nest(|call| nest::reduction(call, Plus, false))),
 );
 
@@ -123,6 +178,7 @@ pub const PROD: OpDef = reduction(
     "The product along the axes. f16 and bf16 are multiplied in f32; integers wrap; of bool it is `and`; of nothing it is 1 \
      (`src/relay/op/tensor/reduce.cc`).",
     fold::<Product>,
+    Work::Of(sum_work),
     Some(Lower::Nest(|call| nest::reduction(call, Times, false))),
 );
 
@@ -131,6 +187,7 @@ pub(crate) const MEAN: OpDef = reduction(
     "The sum along the axes divided by the number of elements. f16 and bf16 compute in f32; integers wrap and divide towards \
      zero; of no floats it is NaN (`src/relay/op/tensor/reduce.cc`).",
     mean_eval,
+    Work::Of(mean_work),
     Some(Lower::Nest(|call| nest::reduction(call, Plus, true))),
 );
 
@@ -169,6 +226,7 @@ pub(crate) const VARIANCE: OpDef = OpDef {
     ],
     rel: variance_rel,
     eval: variance_eval,
+    work: Work::Of(variance_work),
     lower: Some(Lower::Nest(nest::variance)),
     fuse: Some(Fuse::CommReduce),
     ..OpDef::BASE
@@ -206,7 +264,7 @@ fn variance_eval(cx: &EvalCx) -> EvalResult {
 }
 
 const fn extreme(name: &'static str, doc: &'static str, eval: Eval, lower: Option<Lower>) -> OpDef {
-    OpDef { rules: &[C1, C2, SOMETHING], rel: extreme_rel, ..reduction(name, doc, eval, lower) }
+    OpDef { rules: &[C1, C2, SOMETHING], rel: extreme_rel, ..reduction(name, doc, eval, Work::Of(extreme_work), lower) }
 }
 
 const SOMETHING: &str = "C3: the reduced axes hold elements, unless the result is empty";
@@ -258,6 +316,7 @@ pub const ALL: OpDef = reduction(
     "Whether all elements along the axes are true, which is all but 0; of nothing it is true \
      (`src/relay/op/tensor/reduce.cc`).",
     truth::<Product>,
+    Work::Of(truth_work),
     Some(Lower::Nest(|call| nest::truth(call, Min))),
 );
 
@@ -266,6 +325,7 @@ pub const ANY: OpDef = reduction(
     "Whether any element along the axes is true, which is all but 0; of nothing it is false \
      (`src/relay/op/tensor/reduce.cc`).",
     truth::<Sum>,
+    Work::Of(truth_work),
     Some(Lower::Nest(|call| nest::truth(call, Max))),
 );
 
@@ -282,7 +342,7 @@ const fn position(name: &'static str, doc: &'static str, eval: Eval, lower: Opti
         rules: &[C1, C2, SOMETHING, "C4: 1 <= rank(data)"],
         rel: position_rel,
         blocks: None,
-        ..reduction(name, doc, eval, lower)
+        ..reduction(name, doc, eval, Work::Of(position_work), lower)
     }
 }
 
