@@ -92,7 +92,7 @@ fn reduced(console: &Console, args: &Args, mut program: Program) -> Result<u8, V
     sys::note_interrupts();
     let bounds = Bounds { max_runs: args.max_runs, timeout: args.timeout };
     let outcome = reduce::reduce(program, &args.entry, values, bounds, &mut test).map_err(|error| vec![error])?;
-    finish(console, args, &test, &outcome).map_err(|error| vec![error])?;
+    finish(console, args, &mut test, &outcome).map_err(|error| vec![error])?;
     Ok(sys::interrupted().unwrap_or(exit::FINE))
 }
 
@@ -111,7 +111,7 @@ fn values(args: &Args, program: &mut Program, takes_inputs: bool) -> Result<Opti
     Ok(Some(named.collect()))
 }
 
-fn finish(console: &Console, args: &Args, test: &Command, outcome: &Outcome) -> Result<(), Diagnostic> {
+fn finish(console: &Console, args: &Args, test: &mut Command, outcome: &Outcome) -> Result<(), Diagnostic> {
     let Outcome { smallest, size, counts, done } = outcome;
     match to_file(&args.output) {
         // Nothing may have been smaller.
@@ -125,6 +125,11 @@ fn finish(console: &Console, args: &Args, test: &Command, outcome: &Outcome) -> 
             () => "--max-runs",
         };
         console.words(&format!("{}; {why}\n", progress(counts, size)));
+    }
+    // A command that fails now and then has led the search astray.
+    if *done && !console.quiet && !test.holds(smallest)? {
+        let ended = test.told().into_iter().next().unwrap_or_default();
+        console.words(&format!("the command does not always do the same: run once more on the smallest program, {ended}\n"));
     }
     if let Some(path) = to_file(&args.output).filter(|_| !console.quiet) {
         let words: Vec<String> = test.words(path, &values_path(path)).iter().map(|word| quoted(word)).collect();
