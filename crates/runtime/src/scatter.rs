@@ -83,28 +83,43 @@ impl<'a> Scatter<'a> {
     /// # Safety
     /// Like [`Scatter::run`].
     unsafe fn along(&self, axis: usize, operands: &Operands) -> Result<(), Outside> {
-        let (length, n) = (i128::from(self.data[axis]), count(self.indices));
+        let length = i128::from(self.data[axis]);
         let position = |at: usize| {
             // SAFETY: as the caller says.
             let index = unsafe { self.index(operands, at) };
             let from_start = if index < 0 { index + length } else { index };
-            if (0..length).contains(&from_start) { Ok(from_start as u64) } else { Err(Outside { axis, index }) }
+            if (0..length).contains(&from_start) { Ok(from_start as usize) } else { Err(Outside { axis, index }) }
         };
-        (0..n).try_for_each(|at| position(at).map(drop))?;
+        // Runs of elements, which lie one after the other in all operands; rows of an image mostly go to one place together.
+        let outer = self.runs(axis);
+        let (run, step) = (count(&self.indices[outer..]), count(&self.data[axis + 1..]));
+        let runs = if run == 0 { 0 } else { count(&self.indices[..outer]) };
+        // SAFETY: as the caller says.
+        let together = |first: usize| unsafe { self.are_equal(operands, first, run) };
+        for first in (0..runs).map(|at| at * run) {
+            let checked = if together(first) { 1 } else { run };
+            (first..first + checked).try_for_each(|at| position(at).map(drop))?;
+        }
         // SAFETY: as the caller says.
         unsafe { self.copy(operands) };
         let mut place = [0u64; MAX_RANK];
-        let rank = self.data.len();
-        for at in 0..n {
-            let (there, mut to, mut from) = (position(at)?, 0, 0);
-            for (d, &here) in place[..rank].iter().enumerate() {
-                let own = if d == axis { there } else { here };
-                to = to * self.data[d] + own;
-                from = from * self.updates[d] + here;
+        for first in (0..runs).map(|at| at * run) {
+            let (mut to, mut from) = (0, 0);
+            for (d, (&data, &updates)) in self.data.iter().zip(self.updates).enumerate() {
+                to = to * data as usize + if d == axis { 0 } else { place[d] as usize };
+                from = from * updates as usize + place[d] as usize;
             }
-            // SAFETY: both places are inside, as the position is.
-            unsafe { self.join(operands, to as usize, from as usize) };
-            for d in (0..rank).rev() {
+            // SAFETY: all places are inside, as each position is when it is read.
+            unsafe {
+                if together(first) {
+                    self.join(operands, to + position(first)? * step, from, run);
+                } else {
+                    for at in 0..run {
+                        self.join(operands, to + position(first + at)? * step + at, from + at, 1);
+                    }
+                }
+            }
+            for d in (0..outer).rev() {
                 place[d] += 1;
                 if place[d] < self.indices[d] {
                     break;
@@ -113,6 +128,31 @@ impl<'a> Scatter<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The first axis of the longest runs behind an axis that lie one after the other in indices, data and updates.
+    fn runs(&self, axis: usize) -> usize {
+        let rank = self.indices.len();
+        let is_whole = |at: usize| self.indices[at] == self.data[at] && self.indices[at] == self.updates[at];
+        let whole = (axis + 1..rank).rev().take_while(|&at| is_whole(at)).count();
+        (rank - whole).saturating_sub(1).max(axis + 1)
+    }
+
+    /// Whether so many indices are the same.
+    ///
+    /// # Safety
+    /// They are there.
+    unsafe fn are_equal(&self, operands: &Operands, first: usize, n: usize) -> bool {
+        // SAFETY: as the caller says.
+        unsafe {
+            let start = operands[1].wrapping_add(first * self.index.0);
+            match self.index.0 {
+                1 => equal::<u8>(start, n),
+                2 => equal::<u16>(start.cast(), n),
+                4 => equal::<u32>(start.cast(), n),
+                _ => equal::<u64>(start.cast(), n),
+            }
+        }
     }
 
     /// # Safety
@@ -135,11 +175,8 @@ impl<'a> Scatter<'a> {
         // SAFETY: as the caller says.
         unsafe { self.copy(operands) };
         for place in 0..if part == 0 { 0 } else { places } {
-            let start = position(place)?;
-            for at in 0..part {
-                // SAFETY: both places are inside, as the position is.
-                unsafe { self.join(operands, start * part + at, place * part + at) };
-            }
+            // SAFETY: both places are inside, as the position is.
+            unsafe { self.join(operands, position(place)? * part, place * part, part) };
         }
         Ok(())
     }
@@ -159,17 +196,29 @@ impl<'a> Scatter<'a> {
         unsafe { core::ptr::copy_nonoverlapping(operands[0], operands[3], count(self.data) * self.element.0) };
     }
 
-    /// Combines an update with an element of the result.
+    /// Combines updates with as many elements of the result.
     ///
     /// # Safety
-    /// Both are there.
-    unsafe fn join(&self, operands: &Operands, to: usize, from: usize) {
-        let (width, number) = self.element;
+    /// All of them are there.
+    unsafe fn join(&self, operands: &Operands, to: usize, from: usize, n: usize) {
+        let width = self.element.0;
         let (to, from) = (operands[3].wrapping_add(to * width), operands[2].wrapping_add(from * width));
+        // SAFETY: as the caller says; the result is another tensor than the updates.
+        unsafe {
+            if self.join == join::REPLACE {
+                return core::ptr::copy_nonoverlapping(from, to, n * width);
+            }
+            (0..n).for_each(|at| self.join_one(to.wrapping_add(at * width), from.wrapping_add(at * width)));
+        }
+    }
+
+    /// # Safety
+    /// Both elements are there.
+    unsafe fn join_one(&self, to: *mut u8, from: *const u8) {
+        let (width, number) = self.element;
         // SAFETY: as the caller says.
         unsafe {
             match (self.join, number) {
-                (join::REPLACE, _) => core::ptr::copy_nonoverlapping(from, to, width),
                 (by, Number::Float(23)) => {
                     let (to, from) = (to.cast::<f32>(), from.cast::<f32>());
                     to.write_unaligned(floats(by, to.read_unaligned().into(), from.read_unaligned().into()) as f32);
@@ -184,6 +233,19 @@ impl<'a> Scatter<'a> {
                 }
             }
         }
+    }
+}
+
+/// Whether so many elements are the same. All are compared: loops that end early have no vectors.
+///
+/// # Safety
+/// They are there.
+unsafe fn equal<T: Copy + Eq>(start: *const T, n: usize) -> bool {
+    // SAFETY: as the caller says.
+    let element = |at: usize| unsafe { start.wrapping_add(at).read_unaligned() };
+    n > 0 && {
+        let first = element(0);
+        (1..n).fold(true, |same, at| same & (element(at) == first))
     }
 }
 
@@ -249,6 +311,62 @@ mod tests {
             scatter.write(&mut |word| words.push(word));
             // SAFETY: as many words are read as were written.
             assert_eq!(Scatter::read(&mut unsafe { Words::at(words.as_ptr().cast(), 0) }), scatter);
+        }
+    }
+
+    /// Each shape and axis, with indices that are the same along some axes: row by row, of parts of rows, and of none.
+    #[test]
+    fn runs_go_where_their_elements_would_one_by_one() {
+        let shapes: [([u64; 3], [u64; 3], [u64; 3]); 5] = [
+            ([5, 3, 2], [4, 3, 2], [4, 3, 2]),
+            ([5, 3, 2], [4, 2, 2], [4, 3, 2]),
+            ([5, 3, 4], [2, 3, 3], [2, 3, 4]),
+            ([5, 3, 4], [2, 0, 3], [2, 3, 4]),
+            ([1, 7, 1], [1, 6, 1], [3, 6, 2]),
+        ];
+        for (data, indices, updates) in shapes {
+            for (axis, equal) in (0..3).flat_map(|axis| (0..4).map(move |equal| (axis, equal))) {
+                if indices.iter().zip(&data).enumerate().any(|(d, (n, most))| d != axis && n > most) {
+                    continue;
+                }
+                for join in [join::REPLACE, join::ADD] {
+                    let scatter = Scatter {
+                        element: (4, Number::Float(23)),
+                        index: (8, Number::Signed),
+                        join,
+                        along: Some(axis),
+                        data: &data,
+                        indices: &indices,
+                        updates: &updates,
+                    };
+                    let length = data[axis] as i64;
+                    let same = |at: usize| at / count(&indices[equal.min(3)..]).max(1);
+                    let at: Vec<i64> =
+                        (0..count(&indices)).map(|at| (same(at) * 5 % (2 * length as usize)) as i64 - length).collect();
+                    let old: Vec<f32> = (0..count(&data)).map(|at| at as f32).collect();
+                    let new: Vec<f32> = (0..count(&updates)).map(|at| 100.0 + at as f32).collect();
+                    let mut expected = old.clone();
+                    for (number, &index) in at.iter().enumerate() {
+                        let mut place = [0; 3];
+                        let mut rest = number as u64;
+                        for d in (0..3).rev() {
+                            (place[d], rest) = (rest % indices[d], rest / indices[d]);
+                        }
+                        let flat =
+                            |place: [u64; 3], shape: [u64; 3]| ((place[0] * shape[1] + place[1]) * shape[2] + place[2]) as usize;
+                        let from = flat(place, updates);
+                        place[axis] = index.rem_euclid(length) as u64;
+                        let to = &mut expected[flat(place, data)];
+                        *to = if join == join::ADD { *to + new[from] } else { new[from] };
+                    }
+                    let mut found = vec![0f32; old.len()];
+                    let operands =
+                        [old.as_ptr().cast(), at.as_ptr().cast(), new.as_ptr().cast(), found.as_mut_ptr().cast_const().cast()];
+                    // SAFETY: the vectors are as long as the shapes say.
+                    assert_eq!(unsafe { scatter.run(&operands.map(<*const u8>::cast_mut)) }, Ok(()));
+                    assert_eq!(found, expected, "{data:?} {indices:?} {updates:?} along {axis}, equal from axis {equal}");
+                }
+            }
         }
     }
 
