@@ -34,6 +34,19 @@ fn often(template: &Template, arg: usize, elements: u64) -> bool {
     points.saturating_mul(picks as u64) > elements
 }
 
+/// How often each element is gathered at least where it pays to copy the operand first.
+const OFTEN: u64 = 4;
+
+/// Whether a template gathers elements side by side that do not lie so, but would in a copy of the operand.
+fn is_scattered(template: &Template, arg: usize, input: &Lazy) -> bool {
+    let (Some(load), Some(last)) = (input.plain(), template.dims.len().checked_sub(1)) else { return false };
+    let n_dims = template.dims.len() + template.reduce.len();
+    let step = |axes: &[AxisMap], view: &View| strides(axes, view, n_dims).0[last];
+    let copy = View::dense(&input.dims);
+    let mut gathers = template.reads.iter().filter(|read| read.source == ReadSource::Arg(arg) && !read.picked.is_empty());
+    gathers.any(|read| step(&read.axes, &copy) == 1 && ![0, 1].contains(&step(&read.axes, &load.view)))
+}
+
 /// Whether a template reads what an earlier stage stored in the result.
 fn keeps(template: &Template) -> bool {
     template.reads.iter().any(|read| matches!(read.source, ReadSource::Out(_)))
@@ -99,6 +112,32 @@ impl Args {
     }
 }
 
+/// The arguments and the reads of a nest that is being made.
+struct Loops {
+    args: Args,
+    reads: Vec<Access>,
+    n_kept: usize,
+    n_dims: usize,
+}
+
+impl Loops {
+    fn access(&self, arg: usize, dtype: DType, axes: &[AxisMap], view: &View) -> Access {
+        let (strides, offset) = strides(axes, view, self.n_dims);
+        Access { arg, dtype, offset, kept: strides[..self.n_kept].to_vec(), reduced: strides[self.n_kept..].to_vec() }
+    }
+
+    /// The number of a read of a buffer.
+    fn read(&mut self, buffer: BufferId, dtype: DType, axes: &[AxisMap], view: &View) -> usize {
+        let arg = self.args.add(buffer, false);
+        let access = self.access(arg, dtype, axes, view);
+        number(&mut self.reads, access)
+    }
+}
+
+/// Maximum number of anchors that go along with another one, and maximum length of each.
+const MAX_JOINED: usize = 7;
+const MAX_JOINED_INSTRS: usize = 8;
+
 impl Lowering<'_> {
     pub(super) fn anchor_nest(&mut self, op: &'static OpDef, call: &Call, args: &[Value], template: Template) -> Option<Value> {
         let [out] = call.outs else { return None };
@@ -111,8 +150,12 @@ impl Lowering<'_> {
             inputs[*arg] = self.reshaped(&inputs[*arg], dims)?;
         }
         for (arg, input) in inputs.iter_mut().enumerate() {
-            if input.plain().is_none() && often(&template, arg, input.dims.iter().product()) {
+            let elements = input.dims.iter().product::<u64>();
+            if input.plain().is_none() && often(&template, arg, elements) {
                 *input = self.in_buffers(input);
+            }
+            if often(&template, arg, elements.saturating_mul(OFTEN)) && is_scattered(&template, arg, input) {
+                *input = self.straightened(input);
             }
         }
         let picks = template.reads.iter().any(|read| !read.picked.is_empty());
@@ -139,6 +182,17 @@ impl Lowering<'_> {
     /// Plans a nest over operands in memory.
     pub(super) fn anchored(&mut self, op: &'static OpDef, inputs: Vec<Lazy>, template: Template, out: &Tensor) -> Value {
         self.anchor(Kind::Nests(vec![template]), inputs, op, out)
+    }
+
+    /// A copy of elements that one load has, in order; the operators of a group share it.
+    fn straightened(&mut self, lazy: &Lazy) -> Lazy {
+        let load = lazy.plain().cloned();
+        let known = self.straight.iter().find(|(of, _)| load.as_ref() == Some(of)).map(|(_, copy)| copy.clone());
+        known.unwrap_or_else(|| {
+            let copy = self.copied(lazy);
+            self.straight.extend(load.map(|load| (load, copy.clone())));
+            copy
+        })
     }
 
     /// The elements in order with other extents; a copy if strides cannot express that.
@@ -283,10 +337,14 @@ impl Lowering<'_> {
         }
         let mut lazy = self.with_stored(lazy);
         let anchors = lazy.anchors();
-        if let [others @ .., _] = &anchors[..]
+        if let [others @ .., last] = &anchors[..]
             && !others.is_empty()
         {
+            let along = others.len() <= MAX_JOINED;
             for &anchor in others {
+                if along && self.goes_along(anchor, *last) {
+                    continue;
+                }
                 let raw = self.raw(anchor);
                 let place = self.emit(&raw);
                 self.anchors[anchor].stored = Some(place);
@@ -390,59 +448,39 @@ impl Lowering<'_> {
         self.plan.steps.push(Step { work: Work::Move(moved), args, writes, origin: self.origin, ops: ops.into(), once: false });
     }
 
+    /// Whether a nest can compute both anchors at each of its points: both only read elements, at the same points.
+    fn goes_along(&self, anchor: usize, with: usize) -> bool {
+        let [own, other] = [anchor, with].map(|anchor| match &self.anchors[anchor].kind {
+            Kind::Nests(templates) => match &templates[..] {
+                [template] if template.reduce.is_empty() && template.stages.len() == 1 && !keeps(template) => Some(template),
+                _ => None,
+            },
+            Kind::Products(_) => None,
+        });
+        let short = |template: &Template| template.stages[0].body.instrs.len() <= MAX_JOINED_INSTRS;
+        own.zip(other).is_some_and(|(own, other)| own.dims == other.dims && own.outs == other.outs && short(own))
+    }
+
     fn store_nest(&mut self, anchor: usize, template: &Template, after: &Lazy, buffer: BufferId, view: &View) {
-        let mut args = Args::default();
-        let out = args.add(buffer, true);
-        let (n_kept, n_dims) = (template.dims.len(), template.dims.len() + template.reduce.len());
+        let n_kept = template.dims.len();
+        let mut loops = Loops { args: Args::default(), reads: vec![], n_kept, n_dims: n_kept + template.reduce.len() };
+        let out = (loops.args.add(buffer, true), after.dtype, view);
         let inputs = self.anchors[anchor].inputs.clone();
-        let access = |arg: usize, dtype, axes: &[AxisMap], view: &View| {
-            let (strides, offset) = strides(axes, view, n_dims);
-            Access { arg, dtype, offset, kept: strides[..n_kept].to_vec(), reduced: strides[n_kept..].to_vec() }
-        };
-        let mut reads: Vec<Access> = vec![];
-        let mut ops = vec![];
+        let (mut stages, mut ops) = (vec![], vec![]);
         let last = template.stages.len() - 1;
-        let mut stages = vec![];
         for (at, stage) in template.stages.iter().enumerate() {
             let mut body = Body::new();
-            let mut map: Vec<Val> = vec![];
-            for &instr in &stage.body.instrs {
-                let val = match instr {
-                    Instr::Read(read) => {
-                        let read = &template.reads[usize::from(read)];
-                        let mut load = |body: &mut Body, arg: usize, dtype, view: &View| {
-                            let at = number(&mut reads, access(arg, dtype, &read.axes, view));
-                            match displacement(body, read, &map, view) {
-                                None => body.read(at),
-                                Some(places) => body.pick(at, places),
-                            }
-                        };
-                        match &read.source {
-                            ReadSource::Out(_) => load(&mut body, out, after.dtype, view),
-                            ReadSource::Table(table) => {
-                                let buffer = self.table(table);
-                                let view = View::dense(&self.plan.buffers[buffer].shape);
-                                load(&mut body, args.add(buffer, false), table.dtype, &view)
-                            }
-                            ReadSource::Arg(arg) => inputs[*arg].append_to(&mut body, |body, own| {
-                                let Source::Buffer(source) = own.source else { unreachable!("operands do not wait") };
-                                load(body, args.add(source, false), own.dtype, &own.view)
-                            }),
-                        }
-                    }
-                    _ => body.push(instr.map(|val| map[val.0 as usize])),
-                };
-                map.push(val);
-            }
+            let map = self.append_stage(&mut body, stage, template, &inputs, out, &mut loops);
             let stores = stage.stores.iter().map(|store| {
                 let mut val = map[store.val.0 as usize];
                 if at == last {
                     let raw = val;
                     val = after.append_to(&mut body, |body, load| match load.source {
-                        Source::Anchor(_) => raw,
+                        Source::Anchor(own) if own == anchor => raw,
+                        Source::Anchor(other) => self.append_anchor(body, other, out, &mut loops, &mut ops),
                         Source::Buffer(source) => {
-                            let access = access(args.add(source, false), load.dtype, &template.outs[0], &load.view);
-                            body.read(number(&mut reads, access))
+                            let read = loops.read(source, load.dtype, &template.outs[0], &load.view);
+                            body.read(read)
                         }
                     });
                 }
@@ -452,13 +490,76 @@ impl Lowering<'_> {
             let folds = stage.reductions.iter().map(|&(val, fold)| (map[val.0 as usize], fold)).collect();
             stages.push(Stage { each: stage.each, body, reductions: folds, stores });
         }
-        let write = access(out, after.dtype, &template.outs[0], view);
+        let write = loops.access(out.0, after.dtype, &template.outs[0], view);
+        let Loops { args, reads, .. } = loops;
         let nest = Nest { dims: template.dims.clone(), reduce: template.reduce.clone(), reads, writes: vec![write], stages };
         inputs.iter().for_each(|input| ops.extend(&input.ops));
         ops.push(self.anchors[anchor].op);
         ops.extend(&after.ops);
         let origin = self.anchors[anchor].origin;
         self.step(Kernel::Nest(nest), args, origin, ops);
+    }
+
+    /// Appends an anchor that [goes along](Self::goes_along) with that of the loops, and returns its result.
+    fn append_anchor(
+        &mut self,
+        body: &mut Body,
+        anchor: usize,
+        out: (usize, DType, &View),
+        loops: &mut Loops,
+        ops: &mut Vec<&'static str>,
+    ) -> Val {
+        let Anchor { kind, inputs, op, .. } = &self.anchors[anchor];
+        let (Kind::Nests(templates), inputs, op) = (kind.clone(), inputs.clone(), *op) else {
+            unreachable!("a product goes along with nothing")
+        };
+        inputs.iter().for_each(|input| ops.extend(&input.ops));
+        ops.push(op);
+        let stage = &templates[0].stages[0];
+        let map = self.append_stage(body, stage, &templates[0], &inputs, out, loops);
+        map[stage.stores[0].val.0 as usize]
+    }
+
+    /// Appends the body of a stage, and returns the value of each of its instructions.
+    fn append_stage(
+        &mut self,
+        body: &mut Body,
+        stage: &Stage,
+        template: &Template,
+        inputs: &[Lazy],
+        (out, dtype, view): (usize, DType, &View),
+        loops: &mut Loops,
+    ) -> Vec<Val> {
+        let mut map: Vec<Val> = vec![];
+        for &instr in &stage.body.instrs {
+            let val = match instr {
+                Instr::Read(read) => {
+                    let read = &template.reads[usize::from(read)];
+                    let load = |body: &mut Body, at: usize, view: &View| match displacement(body, read, &map, view) {
+                        None => body.read(at),
+                        Some(places) => body.pick(at, places),
+                    };
+                    match &read.source {
+                        ReadSource::Out(_) => {
+                            let access = loops.access(out, dtype, &read.axes, view);
+                            load(body, number(&mut loops.reads, access), view)
+                        }
+                        ReadSource::Table(table) => {
+                            let buffer = self.table(table);
+                            let view = View::dense(&self.plan.buffers[buffer].shape);
+                            load(body, loops.read(buffer, table.dtype, &read.axes, &view), &view)
+                        }
+                        ReadSource::Arg(arg) => inputs[*arg].append_to(body, |body, own| {
+                            let Source::Buffer(source) = own.source else { unreachable!("operands do not wait") };
+                            load(body, loops.read(source, own.dtype, &read.axes, &own.view), &own.view)
+                        }),
+                    }
+                }
+                _ => body.push(instr.map(|val| map[val.0 as usize])),
+            };
+            map.push(val);
+        }
+        map
     }
 
     fn store_products(&mut self, anchor: usize, products: &[Product], after: &Lazy, buffer: BufferId, view: &View) {

@@ -1,6 +1,6 @@
 //! The work on one function: the plan so far, where values lie, and the operators that wait for what follows them.
 
-use super::group::{Lazy, Padded};
+use super::group::{Lazy, Load, Padded};
 use super::group_plans::GroupPlans;
 use super::request::Requests;
 use super::structure::Structure;
@@ -47,6 +47,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) joins: bool,
     /// Whether each attention of the plan so far is faster in one step.
     pub(crate) joined: FxHashMap<Attention, bool>,
+    /// Loads of which the call at hand has a copy in order.
+    pub(crate) straight: Vec<(Load, Lazy)>,
     /// The plans of groups so far.
     pub(crate) groups: &'a GroupPlans,
     pub(crate) structure: &'a Structure,

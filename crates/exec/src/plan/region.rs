@@ -52,6 +52,7 @@ pub fn plan(
         origin: body,
         joins: false,
         joined: FxHashMap::default(),
+        straight: vec![],
         groups,
         structure,
         call: body,
@@ -142,6 +143,7 @@ impl Lowering<'_> {
                 let args: Vec<Value> =
                     module.items(args).iter().map(|arg| self.value_of(arg.expr, values).cloned()).collect::<Result<_, _>>()?;
                 self.origin = expr;
+                self.straight.clear();
                 let followed = self.options.followed;
                 let (start, operands) = (self.plan.steps.len(), followed.then(|| args.iter().map(Value::seen).collect()));
                 let value = match module.exprs[callee].kind {
