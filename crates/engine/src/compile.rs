@@ -19,7 +19,7 @@ pub use relayc_exec::assemble::Assembled;
 use relayc_exec::assemble::{NoCode, assemble};
 use relayc_exec::constants::Keep;
 pub use relayc_exec::listing::target_name;
-use relayc_exec::plan::{self, GroupPlans, KernelOptions, NotCompiled, Place, Plan, Structure};
+use relayc_exec::plan::{self, Buffer, GroupPlans, KernelOptions, NotCompiled, Place, Plan, Structure};
 use relayc_exec::program::{self as jit, LoadError, Once, PlanSession, TraceCallback};
 use relayc_exec::shared::Shared;
 use relayc_interp::{self as interp, Value};
@@ -466,11 +466,7 @@ impl Compiled {
         let mut outputs = self.outputs();
         self.run_session(session, &inputs, &mut outputs, before)?;
         let plan = &self.program.plan;
-        let mut tensors = plan.outputs.iter().zip(&outputs).map(|(&id, bytes)| {
-            let buffer = &plan.buffers[id];
-            let shape: Vec<usize> = buffer.shape.iter().map(|&dim| dim as usize).collect();
-            Tensor::from_le_bytes(buffer.dtype, &shape, bytes).expect("an output holds what its type says")
-        });
+        let mut tensors = plan.outputs.iter().zip(outputs).map(|(&id, output)| output.into_tensor(&plan.buffers[id]));
         Ok(nested(self.ret, &self.module.types, &mut tensors))
     }
 
@@ -553,10 +549,10 @@ impl Compiled {
         }
     }
 
-    /// Allocates buffers for the outputs.
-    pub fn outputs(&self) -> Vec<Vec<u8>> {
+    /// Allocates memory for the outputs.
+    pub(super) fn outputs(&self) -> Vec<Output> {
         let plan = &self.program.plan;
-        plan.outputs.iter().map(|&id| vec![0; plan.buffers[id].bytes() as usize]).collect()
+        plan.outputs.iter().map(|&id| Output::of(&plan.buffers[id])).collect()
     }
 }
 
@@ -575,6 +571,54 @@ pub fn bytes(tensor: &Tensor) -> Cow<'_, [u8]> {
         Data::U8(array) => Cow::Borrowed(sys::bytes_of(array)),
         _ => Cow::Owned(tensor.to_le_bytes()),
     }
+}
+
+/// As [`bytes`], to be written; `None` where the elements have another layout.
+fn bytes_mut(tensor: &mut Tensor) -> Option<&mut [u8]> {
+    match tensor.data_mut() {
+        _ if cfg!(target_endian = "big") => None,
+        Data::F32(array) => Some(sys::bytes_of_mut(array.elements_mut())),
+        Data::F64(array) => Some(sys::bytes_of_mut(array.elements_mut())),
+        Data::I32(array) => Some(sys::bytes_of_mut(array.elements_mut())),
+        Data::I64(array) => Some(sys::bytes_of_mut(array.elements_mut())),
+        Data::U8(array) => Some(sys::bytes_of_mut(array.elements_mut())),
+        _ => None,
+    }
+}
+
+/// The memory of an output: a tensor where a run can write its elements, so that they need no copy.
+pub(super) enum Output {
+    Tensor(Tensor),
+    Bytes(Vec<u8>),
+}
+
+impl Output {
+    fn of(buffer: &Buffer) -> Output {
+        let bytes = || Output::Bytes(vec![0; buffer.bytes() as usize]);
+        let Some(mut tensor) = Tensor::full(buffer.dtype, &shape(buffer), 0.0) else { return bytes() };
+        if bytes_mut(&mut tensor).is_some() { Output::Tensor(tensor) } else { bytes() }
+    }
+
+    fn into_tensor(self, buffer: &Buffer) -> Tensor {
+        let read = |bytes: &[u8]| Tensor::from_le_bytes(buffer.dtype, &shape(buffer), bytes);
+        match self {
+            Output::Tensor(tensor) => tensor,
+            Output::Bytes(bytes) => read(&bytes).expect("an output holds what its type says"),
+        }
+    }
+}
+
+impl AsMut<[u8]> for Output {
+    fn as_mut(&mut self) -> &mut [u8] {
+        match self {
+            Output::Tensor(tensor) => bytes_mut(tensor).expect("it was one to be written"),
+            Output::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+fn shape(buffer: &Buffer) -> Vec<usize> {
+    buffer.shape.iter().map(|&dim| dim as usize).collect()
 }
 
 /// The optimization target of this machine. Errors: an environment that asks for an unavailable machine, in words.
