@@ -25,7 +25,12 @@ const WORDS: usize = 11;
 impl Sort {
     /// Bytes of scratch memory for each thread.
     pub fn scratch_bytes(&self) -> u64 {
-        self.length as u64 * if self.element.0 <= 4 { 8 } else { 16 }
+        self.n_keys() as u64 * if self.element.0 <= 4 { 8 } else { 16 }
+    }
+
+    /// Number of keys that there are at a time. Where few are taken, twice as many: the second half is of those that may be among them.
+    fn n_keys(&self) -> usize {
+        self.take.saturating_mul(2).min(self.length)
     }
 
     /// The words that [`Sort::read`] reads.
@@ -69,21 +74,31 @@ impl Sort {
         scratch: *mut u8,
     ) {
         // SAFETY: the caller promises room for so many keys.
-        let keys: &mut [K] = unsafe { core::slice::from_raw_parts_mut(scratch.cast(), self.length) };
+        let keys: &mut [K] = unsafe { core::slice::from_raw_parts_mut(scratch.cast(), self.n_keys()) };
         let (n, inner, take) = (self.length, self.inner, self.take);
         let first = line / inner * n * inner + line % inner;
         let to = line / inner * take * inner + line % inner;
         // SAFETY: the element is one of the line.
         let element = |at: usize| unsafe { data.cast::<B>().wrapping_add(first + at * inner).read_unaligned() };
-        for (at, key) in keys.iter_mut().enumerate() {
-            let order = self.element.1.order(element(at).into(), 8 * size_of::<B>() as u32);
-            *key = K::new(if self.descending { K::MAX - order } else { order }, at);
-        }
         if take == 0 {
             return;
         }
-        if take < n {
-            keys.select_nth_unstable(take - 1);
+        let (mut n_kept, mut bound) = (0, K::LAST);
+        for at in 0..n {
+            let order = self.element.1.order(element(at).into(), 8 * size_of::<B>() as u32);
+            let key = K::new(if self.descending { K::MAX - order } else { order }, at);
+            if key >= bound {
+                continue;
+            }
+            keys[n_kept] = key;
+            n_kept += 1;
+            if n_kept == keys.len() && take < n_kept {
+                keys.select_nth_unstable(take - 1);
+                (n_kept, bound) = (take, keys[take - 1]);
+            }
+        }
+        if take < n_kept {
+            keys[..n_kept].select_nth_unstable(take - 1);
         }
         let keys = &mut keys[..take];
         keys.sort_unstable();
@@ -164,14 +179,17 @@ impl Number {
 
 /// An element's sort key, and its position in its line.
 pub(crate) trait Key: Ord + Copy {
-    /// The greatest key.
+    /// The greatest order.
     const MAX: u64;
+    /// Behind every key.
+    const LAST: Self;
     fn new(order: u64, at: usize) -> Self;
     fn at(self) -> usize;
 }
 
 impl Key for u64 {
     const MAX: u64 = u32::MAX as u64;
+    const LAST: u64 = u64::MAX;
 
     fn new(order: u64, at: usize) -> u64 {
         order << 32 | at as u64
@@ -184,6 +202,7 @@ impl Key for u64 {
 
 impl Key for u128 {
     const MAX: u64 = u64::MAX;
+    const LAST: u128 = u128::MAX;
 
     fn new(order: u64, at: usize) -> u128 {
         u128::from(order) << 64 | at as u128
@@ -224,6 +243,27 @@ mod tests {
             assert_eq!(order(sign), order(0));
             // Both NaNs.
             assert_eq!(order(sign - 1), order(sign | (sign - 1)));
+        }
+    }
+
+    #[test]
+    fn the_first_of_a_line_are_those_of_the_sorted_line() {
+        let lines: [fn(i32) -> i32; 4] = [|at| at, |at| -at, |_| 7, |at| at * 37 % 23 - 11];
+        for (line, n) in lines.iter().flat_map(|line| (1..24).map(move |n| (line, n))) {
+            let data: Vec<i32> = (0..n).map(line).collect();
+            for (take, descending) in (0..=data.len()).flat_map(|take| [(take, false), (take, true)]) {
+                let (element, position) = ((4, Number::Signed), (4, Number::Signed));
+                let sort = Sort { n_lines: 1, length: data.len(), inner: 1, take, descending, element, position };
+                let mut expected: Vec<i32> = (0..n).collect();
+                expected.sort_by_key(|&at| if descending { -data[at as usize] } else { data[at as usize] });
+                let (mut found, mut values) = (vec![0i32; take], vec![0i32; take]);
+                let mut scratch = vec![0u128; sort.scratch_bytes().div_ceil(16) as usize];
+                let [at, values_at] = [&mut found, &mut values].map(|numbers| numbers.as_mut_ptr().cast());
+                // SAFETY: there is one line, and room for the first of it and for the keys.
+                unsafe { sort.line(0, data.as_ptr().cast(), values_at, at, scratch.as_mut_ptr().cast()) };
+                assert_eq!(found, expected[..take], "{take} of {data:?}");
+                assert!(values.iter().zip(&found).all(|(value, &at)| *value == data[at as usize]));
+            }
         }
     }
 
