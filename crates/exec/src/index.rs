@@ -4,7 +4,7 @@ use crate::plan::{IndexMode, Positions, Table};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, DTypeCode};
 use relayc_runtime::layout::outside as words;
-use relayc_runtime::{integer, step};
+use relayc_runtime::step;
 
 /// Converts integers of any dtype to positions inside their axes.
 ///
@@ -13,11 +13,10 @@ pub(crate) fn positions(work: &Positions, dtype: DType, from: &[u8], to: &mut [i
     let (width, signed) = (usize::from(dtype.bits.div_ceil(8)), dtype.code == DTypeCode::Int);
     let (part, outside) = ((to.len() / work.lengths.len().max(1)).max(1), outside(work.outside));
     for ((from, to), &length) in from.chunks(part * width).zip(to.chunks_mut(part)).zip(&work.lengths) {
-        for (bytes, to) in from.chunks_exact(width).zip(to) {
-            // SAFETY: a chunk has so many bytes.
-            let index = unsafe { integer::index(bytes.as_ptr(), width, signed) };
-            *to = step::position(index, length.into(), outside).ok_or((index, length))?;
-        }
+        let n = to.len().min(from.len() / width);
+        // SAFETY: both have so many.
+        let done = unsafe { step::positions(from.as_ptr(), (width, signed), to.as_mut_ptr(), n, length, outside) };
+        done.map_err(|index| (index, length))?;
     }
     Ok(())
 }

@@ -200,8 +200,8 @@ fn trilu_eval(cx: &EvalCx) -> EvalResult {
 
 fn trilu_nest(call: &Call) -> Option<Template> {
     let (shape, upper) = (&call.arg(0).shape, TriluAttrs::read(call.attrs).upper);
-    let lane = lane(call.arg(0).dtype)?;
-    (call.arg(1).dtype == DType::I32).then_some(())?;
+    let (lane, lane_of_k) = (lane(call.arg(0).dtype)?, lane(call.arg(1).dtype)?);
+    (call.arg(1).dtype != DType::U64).then_some(())?;
     let rank = shape.len();
     let mut template = Template { dims: shape.clone(), ..Template::default() };
     let mut body = Body::new();
@@ -214,6 +214,10 @@ fn trilu_nest(call: &Call) -> Option<Template> {
     };
     let (row, column) = (place(rank - 2)?, place(rank - 1)?);
     let diagonal = body.bin(BinaryOp::Sub, column, row);
+    let (diagonal, k) = match lane_of_k {
+        ScalarType::I32 => (diagonal, k),
+        _ => (body.un(UnaryOp::To(ScalarType::I64), diagonal), body.un(UnaryOp::To(ScalarType::I64), k)),
+    };
     let stays = body.cmp(if upper { Cmp::Ge } else { Cmp::Le }, diagonal, k);
     let zero = constant(&mut body, lane, 0.0)?;
     let val = body.select(stays, x, zero);

@@ -3,7 +3,7 @@
 use super::attrs::Dims;
 use super::gather_lowering::{constant, copy, read};
 use super::index::require_same_dim;
-use super::lower::{lane, tabled};
+use super::lower::{IndexMode, Positions, lane, tabled};
 use crate::prelude::*;
 use relayc_ir::types::DTypeCode;
 
@@ -151,7 +151,7 @@ fn reverse_sequence_eval(cx: &EvalCx) -> EvalResult {
 fn reverse_sequence_nest(call: &Call) -> Option<Template> {
     let (data, attrs) = (call.arg(0), ReverseSequenceAttrs::read(call.attrs));
     lane(data.dtype)?;
-    (call.arg(1).dtype == DType::I32 && !data.shape.contains(&0)).then_some(())?;
+    (!data.shape.contains(&0)).then_some(())?;
     let rank = data.shape.len();
     let (sequence, batch) = (call.axis(attrs.seq_axis.unwrap_or(1), rank)?, call.axis(attrs.batch_axis.unwrap_or(0), rank)?);
     tabled(data.shape[sequence])?;
@@ -161,8 +161,13 @@ fn reverse_sequence_nest(call: &Call) -> Option<Template> {
     let place = read(&mut template, &mut body, Read::table(Table::ints(0..n), AxisMap::of(sequence)));
     let length = read(&mut template, &mut body, Read::of(Source::Arg(1), vec![AxisMap::of(batch)]));
     let (zero, most, one) = (body.i32(0), body.i32(n), body.i32(1));
-    let length = body.bin(BinaryOp::Max, length, zero);
-    let length = body.bin(BinaryOp::Min, length, most);
+    let length = if call.arg(1).dtype == DType::I32 {
+        let length = body.bin(BinaryOp::Max, length, zero);
+        body.bin(BinaryOp::Min, length, most)
+    } else {
+        template.positions.push(Positions { arg: 1, lengths: vec![data.shape[sequence] + 1], outside: IndexMode::Nearest });
+        length
+    };
     let last = body.bin(BinaryOp::Sub, length, one);
     let turned = body.bin(BinaryOp::Sub, last, place);
     let inside = body.cmp(Cmp::Lt, place, length);

@@ -90,12 +90,14 @@ impl<'a> Scatter<'a> {
             let from_start = if index < 0 { index + length } else { index };
             if (0..length).contains(&from_start) { Ok(from_start as usize) } else { Err(Outside { axis, index }) }
         };
-        // Runs of elements, which lie one after the other in all operands; rows of an image mostly go to one place together.
-        let outer = self.runs(axis);
+        // Runs of elements, which lie one after the other in all operands; rows of an image mostly go to one place together. Along the
+        // last axis, each of a run has a place of its own.
+        let each = axis + 1 == self.data.len();
+        let outer = if each { axis } else { self.runs(axis) };
         let (run, step) = (count(&self.indices[outer..]), count(&self.data[axis + 1..]));
         let runs = if run == 0 { 0 } else { count(&self.indices[..outer]) };
         // SAFETY: as the caller says.
-        let together = |first: usize| unsafe { self.are_equal(operands, first, run) };
+        let together = |first: usize| !each && unsafe { self.are_equal(operands, first, run) };
         for first in (0..runs).map(|at| at * run) {
             let checked = if together(first) { 1 } else { run };
             (first..first + checked).try_for_each(|at| position(at).map(drop))?;
@@ -115,7 +117,8 @@ impl<'a> Scatter<'a> {
                     self.join(operands, to + position(first)? * step, from, run);
                 } else {
                     for at in 0..run {
-                        self.join(operands, to + position(first + at)? * step + at, from + at, 1);
+                        let own = if each { 0 } else { at };
+                        self.join(operands, to + position(first + at)? * step + own, from + at, 1);
                     }
                 }
             }
@@ -206,7 +209,11 @@ impl<'a> Scatter<'a> {
         // SAFETY: as the caller says; the result is another tensor than the updates.
         unsafe {
             if self.join == join::REPLACE {
-                return core::ptr::copy_nonoverlapping(from, to, n * width);
+                return match n * width {
+                    // A single number needs no call.
+                    4 => to.cast::<u32>().write_unaligned(from.cast::<u32>().read_unaligned()),
+                    bytes => core::ptr::copy_nonoverlapping(from, to, bytes),
+                };
             }
             (0..n).for_each(|at| self.join_one(to.wrapping_add(at * width), from.wrapping_add(at * width)));
         }
@@ -219,6 +226,10 @@ impl<'a> Scatter<'a> {
         // SAFETY: as the caller says.
         unsafe {
             match (self.join, number) {
+                (join::ADD, Number::Float(23)) => {
+                    let (to, from) = (to.cast::<f32>(), from.cast::<f32>());
+                    to.write_unaligned(to.read_unaligned() + from.read_unaligned());
+                }
                 (by, Number::Float(23)) => {
                     let (to, from) = (to.cast::<f32>(), from.cast::<f32>());
                     to.write_unaligned(floats(by, to.read_unaligned().into(), from.read_unaligned().into()) as f32);

@@ -5,6 +5,7 @@
 
 use super::number::Number;
 use super::words::Words;
+use core::hint::select_unpredictable;
 
 /// Takes the first `take` elements of each line in sorted order. A line is `length` elements, `inner` apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,32 +77,25 @@ impl Sort {
         // SAFETY: the caller promises room for so many keys.
         let keys: &mut [K] = unsafe { core::slice::from_raw_parts_mut(scratch.cast(), self.n_keys()) };
         let (n, inner, take) = (self.length, self.inner, self.take);
-        let first = line / inner * n * inner + line % inner;
+        let start = line / inner * n * inner + line % inner;
         let to = line / inner * take * inner + line % inner;
         // SAFETY: the element is one of the line.
-        let element = |at: usize| unsafe { data.cast::<B>().wrapping_add(first + at * inner).read_unaligned() };
+        let element =
+            |at: usize| unsafe { data.cast::<B>().wrapping_add(start.wrapping_add(at.wrapping_mul(inner))).read_unaligned() };
         if take == 0 {
             return;
         }
-        let (mut n_kept, mut bound) = (0, K::LAST);
-        for at in 0..n {
-            let order = self.element.1.order(element(at).into(), 8 * size_of::<B>() as u32);
-            let key = K::new(if self.descending { K::MAX - order } else { order }, at);
-            if key >= bound {
-                continue;
-            }
-            keys[n_kept] = key;
-            n_kept += 1;
-            if n_kept == keys.len() && take < n_kept {
-                keys.select_nth_unstable(take - 1);
-                (n_kept, bound) = (take, keys[take - 1]);
-            }
-        }
-        if take < n_kept {
-            keys[..n_kept].select_nth_unstable(take - 1);
+        let key = |number: Number, at: usize| {
+            let order = number.order(element(at).into(), 8 * size_of::<B>() as u32);
+            K::new(if self.descending { K::MAX - order } else { order }, at)
+        };
+        // A loop for each kind of number, which asks for the kind no more.
+        match self.element.1 {
+            Number::Float(fraction) => first(keys, take, n, |at| key(Number::Float(fraction), at)),
+            Number::Signed => first(keys, take, n, |at| key(Number::Signed, at)),
+            number => first(keys, take, n, |at| key(number, at)),
         }
         let keys = &mut keys[..take];
-        keys.sort_unstable();
         for (place, key) in keys.iter().enumerate() {
             let (to, at) = (to + place * inner, key.at());
             if !values.is_null() {
@@ -137,6 +131,28 @@ impl Sort {
     }
 }
 
+/// Moves the first `take` of `n` keys to the begin, in order. Those that are not among them are dropped as soon as that is known: there
+/// are no more at a time than `keys` has room for, which is more than `take` unless that is all.
+fn first<K: Key>(keys: &mut [K], take: usize, n: usize, key: impl Fn(usize) -> K) {
+    let (mut n_kept, mut bound) = (0, K::LAST);
+    for at in 0..n {
+        let key = key(at);
+        if key >= bound {
+            continue;
+        }
+        keys[n_kept] = key;
+        n_kept += 1;
+        if n_kept == keys.len() && take < n_kept {
+            keys.select_nth_unstable(take - 1);
+            (n_kept, bound) = (take, keys[take - 1]);
+        }
+    }
+    if take < n_kept {
+        keys[..n_kept].select_nth_unstable(take - 1);
+    }
+    keys[..take].sort_unstable();
+}
+
 /// The 16 bits of the float nearest to a number, by its bits of fraction; of two, the even one.
 fn half(n: u64, fraction: u32) -> u64 {
     let Some(exponent) = n.checked_ilog2() else { return 0 };
@@ -163,14 +179,16 @@ impl Number {
             Number::Signed => bits ^ sign,
             Number::Float(fraction) => {
                 let infinity = (sign - 1) >> fraction << fraction;
-                match bits {
-                    bits if bits & (sign - 1) > infinity && width <= 32 => u32::MAX.into(),
-                    bits if bits & (sign - 1) > infinity => u64::MAX,
-                    // Of two zeros there is one.
-                    bits if bits == sign => sign,
-                    // What is negative goes from its greatest bits down, what is not lies above.
-                    bits if bits & sign != 0 => !bits & (sign << 1).wrapping_sub(1),
-                    bits => bits | sign,
+                // What is negative goes from its greatest bits down, what is not lies above; of two zeros there is one.
+                let flip = select_unpredictable(bits & sign != 0, sign | (sign - 1), sign);
+                let size = bits & (sign - 1);
+                let order = if size == 0 { sign } else { bits ^ flip };
+                if size <= infinity {
+                    order
+                } else if width <= 32 {
+                    u32::MAX.into()
+                } else {
+                    u64::MAX
                 }
             }
         }

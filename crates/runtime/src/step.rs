@@ -463,18 +463,62 @@ impl Positions<'_> {
     /// # Safety
     /// The buffers are as large as the image says.
     unsafe fn run(&self) -> Result<(), Fault> {
-        let (from, to) = (self.from, self.to.cast::<i32>());
-        for at in 0..self.n {
-            let place = from.wrapping_add(at * self.width);
-            // SAFETY: an index of that width is there.
-            let index = unsafe { index(place, self.width, self.signed) };
-            let axis = &self.axes[at / self.part * AXIS..][..AXIS];
-            let Some(found) = position(index, axis[0].into(), self.outside) else { return Err(outside(axis, index)) };
-            // SAFETY: there is room for each.
-            unsafe { to.wrapping_add(at).write(found) };
+        let part = self.part.max(1);
+        for first in (0..self.n).step_by(part) {
+            let axis = &self.axes[first / part * AXIS..][..AXIS];
+            let (from, to) = (self.from.wrapping_add(first * self.width), self.to.cast::<i32>().wrapping_add(first));
+            let (n, length) = (part.min(self.n - first), axis[0] as u64);
+            // SAFETY: the indices are there, and there is room for each.
+            let done = unsafe { positions(from, (self.width, self.signed), to, n, length, self.outside) };
+            done.map_err(|index| outside(axis, index))?;
         }
         Ok(())
     }
+}
+
+/// Converts indices to positions inside an axis of this length, as [`position`] does each. Errors: the first index out of range.
+///
+/// # Safety
+/// `from` has `n` integers of so many bytes, signed or not, and `to` room for as many positions.
+pub unsafe fn positions(
+    from: *const u8,
+    (width, signed): (usize, bool),
+    to: *mut i32,
+    n: usize,
+    length: u64,
+    outside: u64,
+) -> Result<(), i128> {
+    // SAFETY: as the caller says.
+    let all_inside = unsafe {
+        match (width, signed) {
+            (4, true) => are_positions::<i32>(from.cast(), to, n, length),
+            (8, true) => are_positions::<i64>(from.cast(), to, n, length),
+            _ => false,
+        }
+    };
+    for at in 0..if all_inside { 0 } else { n } {
+        // SAFETY: as the caller says.
+        unsafe {
+            let index = index(from.wrapping_add(at * width), width, signed);
+            to.wrapping_add(at).write(position(index, length.into(), outside).ok_or(index)?);
+        }
+    }
+    Ok(())
+}
+
+/// Writes indices as positions, and returns whether all of them are. All are compared: loops that end early have no vectors.
+///
+/// # Safety
+/// As for [`positions`].
+unsafe fn are_positions<T: Copy + Into<i64>>(from: *const T, to: *mut i32, n: usize, length: u64) -> bool {
+    (0..n).fold(true, |inside, at| {
+        // SAFETY: as the caller says.
+        let index: i64 = unsafe { from.wrapping_add(at).read_unaligned() }.into();
+        // SAFETY: as above.
+        unsafe { to.wrapping_add(at).write(index as i32) };
+        // Seen as unsigned, what is negative is beyond every axis.
+        inside & ((index as u64) < length)
+    })
 }
 
 /// The fault for an index outside of an axis, given the words of the axis.
