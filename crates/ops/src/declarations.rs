@@ -17,6 +17,7 @@ pub use super::conv::{
 pub use super::create::{ARANGE, FULL, FULL_LIKE, ONES, ONES_LIKE, SHAPE_OF, ZEROS, ZEROS_LIKE};
 pub use super::dense::{BATCH_FLATTEN, BIAS_ADD, BiasAddAttrs, DENSE};
 pub use super::dynamic::{DYN_BROADCAST_TO, DYN_FULL, DYN_RESHAPE, DYN_STRIDED_SLICE};
+pub use super::einsum::{BatchedProduct, EINSUM};
 pub use super::index::{GATHER_ND, TAKE};
 pub use super::join::{CONCATENATE, ConcatenateAttrs, SPLIT, STACK};
 pub use super::layout::Layout;

@@ -115,7 +115,45 @@ fn output_axes(equation: &Equation, inputs: &[Vec<Axis>]) -> Vec<Axis> {
     equation.output.iter().flat_map(of).collect()
 }
 
-pub(crate) const EINSUM: OpDef = OpDef {
+/// A sum over two operands as a batch of matrix products: the axes of each operand by their part in it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BatchedProduct {
+    /// For each operand, the axes of the batch, those of its own, and those that are summed; the first and the last in the same order.
+    pub operands: [[Vec<usize>; 3]; 2],
+    /// For each axis of the result its number among those of the batch, of the left operand and of the right one.
+    pub result: Vec<usize>,
+}
+
+impl BatchedProduct {
+    /// The product of a call of `einsum`, given the dimensions of its operands. `None` if it is none: other than two operands, an axis
+    /// that an operand has twice, alone in a sum, or repeats.
+    pub fn of(attrs: &[AttrValue], shapes: &[Vec<Dim>]) -> Option<BatchedProduct> {
+        let equation = Equation::parse(&EinsumAttrs::read(attrs).equation).ok()?;
+        let ([left, right], [a, b]) = (&equation.inputs[..], shapes) else { return None };
+        let inputs = [axes(left, a.len())?, axes(right, b.len())?];
+        let output = output_axes(&equation, &inputs);
+        let place = |of: usize, axis: &Axis| inputs[of].iter().position(|own| own == axis);
+        let once = |of: usize| inputs[of].iter().enumerate().all(|(at, axis)| place(of, axis) == Some(at));
+        let same = |axis: &Axis| match (place(0, axis), place(1, axis)) {
+            (Some(left), Some(right)) => a[left].same(b[right]),
+            _ => output.contains(axis),
+        };
+        (once(0) && once(1) && inputs.iter().flatten().all(same)).then_some(())?;
+        let is_in = |of: usize, axis: &Axis| place(of, axis).is_some();
+        let of_both = |axis: &&Axis| is_in(0, axis) && is_in(1, axis);
+        let batch: Vec<Axis> = output.iter().filter(of_both).copied().collect();
+        let summed: Vec<Axis> = inputs[0].iter().filter(of_both).filter(|axis| !output.contains(axis)).copied().collect();
+        let own =
+            [0, 1].map(|of| output.iter().filter(|axis| is_in(of, axis) && !is_in(1 - of, axis)).copied().collect::<Vec<_>>());
+        let places = |of: usize, list: &[Axis]| list.iter().map(|axis| place(of, axis)).collect::<Option<Vec<_>>>();
+        let operand = |of: usize| Some([places(of, &batch)?, places(of, &own[of])?, places(of, &summed)?]);
+        let all = [&batch[..], &own[0], &own[1]].concat();
+        let result = output.iter().map(|axis| all.iter().position(|other| other == axis)).collect::<Option<_>>()?;
+        Some(BatchedProduct { operands: [operand(0)?, operand(1)?], result })
+    }
+}
+
+pub const EINSUM: OpDef = OpDef {
     name: "einsum",
     work: Work::Elements { float: 32, other: 32 },
     doc: "For each index of the axes behind `->` in `equation`, the sum over all other axes of the product of the operands' \

@@ -268,6 +268,17 @@ pub(crate) fn dims(module: &Module, expr: ExprId) -> Option<&[Dim]> {
     module.types.as_tensor(module.ty(expr)).map(|(shape, _)| shape)
 }
 
+/// The attributes of a reshape to dimensions that are numbers or have names.
+pub(crate) fn to_shape(dims: &[Dim]) -> [(&'static str, AttrValue); 2] {
+    let code = |dim: &Dim| match *dim {
+        Dim::Symbol(symbol) => AttrValue::Symbol(symbol),
+        _ => AttrValue::Int { value: dim.value().unwrap_or(0), bits: if dim.is_wide() { 64 } else { 32 } },
+    };
+    // A size may be 0.
+    let empty = dims.iter().any(|dim| matches!(dim.value(), Some(0) | None));
+    [("newshape", AttrValue::List(dims.iter().map(code).collect())), ("allowzero", AttrValue::Bool(empty))]
+}
+
 /// The padding of two axes: top, left, bottom and right.
 pub(crate) fn sides(padding: &[i64]) -> Option<[i64; 4]> {
     match *padding {

@@ -32,6 +32,7 @@ mod defuse_ops;
 mod div_to_mul;
 mod dynamic_to_static;
 mod effects;
+mod einsum_to_batch_matmul;
 mod elementwise_before_join;
 mod elementwise_before_transpose;
 mod eliminate_common_subexpr;
@@ -131,6 +132,7 @@ const PASSES: &[Pass] = &[
     integer_products::PASS,
     simplify_inference::PASS,
     crop_windows::PASS,
+    einsum_to_batch_matmul::PASS,
     fold_constants::PASS,
     simplify_expr::PASS,
     fold_scale_axis::PASS,

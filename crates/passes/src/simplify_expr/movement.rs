@@ -1,8 +1,7 @@
 //! Rules on operators that move elements, and on no-ops.
 
 use super::{Cx, operand, same_tensor};
-use crate::build::{args, attr, number, shape, sized};
-use relayc_ir::types::Dim;
+use crate::build::{args, attr, number, shape, sized, to_shape};
 use relayc_ir::{AttrValue, ExprId, ExprKind, Module};
 use relayc_ops::OpDef;
 use relayc_ops::blocks::are_near;
@@ -51,14 +50,7 @@ pub(crate) fn same_order(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<E
 fn reshape(cx: &Cx, module: &mut Module, expr: ExprId, data: ExprId) -> Option<ExprId> {
     sized(module, data)?;
     let dims = sized(module, expr)?;
-    let code = |dim: &Dim| match *dim {
-        Dim::Symbol(symbol) => AttrValue::Symbol(symbol),
-        _ => AttrValue::Int { value: dim.value().unwrap_or(0), bits: if dim.is_wide() { 64 } else { 32 } },
-    };
-    let newshape = AttrValue::List(dims.iter().map(code).collect());
-    // A size may be 0.
-    let empty = dims.iter().any(|dim| matches!(dim.value(), Some(0) | None));
-    cx.call(module, expr, &RESHAPE, &[data], &[("newshape", newshape), ("allowzero", AttrValue::Bool(empty))])
+    cx.call(module, expr, &RESHAPE, &[data], &to_shape(&dims))
 }
 
 /// Which axis of the operand each axis of a transposition is.
