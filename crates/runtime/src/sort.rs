@@ -79,9 +79,9 @@ impl Sort {
         let (n, inner, take) = (self.length, self.inner, self.take);
         let start = line / inner * n * inner + line % inner;
         let to = line / inner * take * inner + line % inner;
+        let place = |at: usize| data.cast::<B>().wrapping_add(start.wrapping_add(at.wrapping_mul(inner)));
         // SAFETY: the element is one of the line.
-        let element =
-            |at: usize| unsafe { data.cast::<B>().wrapping_add(start.wrapping_add(at.wrapping_mul(inner))).read_unaligned() };
+        let element = |at: usize| unsafe { place(at).read_unaligned() };
         if take == 0 {
             return;
         }

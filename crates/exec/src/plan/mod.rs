@@ -18,6 +18,7 @@ mod index;
 mod lowering;
 mod margins;
 mod memory;
+mod nests;
 mod not_compiled;
 mod offsets;
 mod order;
