@@ -59,7 +59,13 @@ impl Infer<'_> {
                 let (field_tys, own) = self.instance(ctor);
                 if field_tys.len() != fields.len() {
                     let diagnostic = errors::pattern_arity(self.module, pat, ctor);
-                    return Err(Some(self.more_fields(diagnostic, span, fields.len(), field_tys.len()).into()));
+                    // What is matched says which fields are tuples.
+                    let _ = self.agree(ty, own);
+                    let n_fields = fields.len();
+                    return Err(Some(match self.untupled_fields(pat, &field_tys) {
+                        Some(span) => self.tuple_of(diagnostic, span).into(),
+                        None => self.more_fields(diagnostic, span, n_fields, field_tys.len()).into(),
+                    }));
                 }
                 (own, self.module.sub_pats(fields).to_vec(), field_tys)
             }
@@ -99,13 +105,16 @@ impl Infer<'_> {
         let bodies: Vec<ExprId> = self.module.clause_items(clauses).iter().map(|clause| clause.body).collect();
         let Some((&first, others)) = bodies.split_first() else { return self.fresh() };
         let expected = self.ty(first);
-        let mut all = expected;
+        let (mut all, mut differ) = (expected, false);
         for &body in others {
             let found = self.ty(body);
             if let Err(mismatch) = self.agree(expected, found) {
                 if let Some(ty) = self.narrowed(expr, all, found) {
                     all = ty;
                     continue;
+                }
+                if !std::mem::replace(&mut differ, true) && self.report_off_result(expr, &bodies, "clause") {
+                    return Ty::ERROR;
                 }
                 let value = self.mention(self.final_value(body));
                 self.report(value.span, |infer| {
@@ -117,7 +126,7 @@ impl Infer<'_> {
             }
             all = self.solver.join(&mut self.module.types, all, found).unwrap_or(all);
         }
-        all
+        if differ { Ty::ERROR } else { all }
     }
 
     pub(super) fn exit_ref_new(&mut self, value: ExprId) -> Ty {
@@ -154,9 +163,14 @@ impl Infer<'_> {
         let found = self.ty(cell);
         if let Err(mismatch) = self.agree(expected, found) {
             let cell = self.mention(cell);
+            if !self.misused.insert(self.module.exprs[self.made(cell.expr)].span) {
+                self.solver.poison(&mut self.module.types, content);
+                return content;
+            }
             self.report(cell.span, |infer| {
                 let place = (infer.module.exprs[expr].span, why.to_owned());
                 let diagnostic = infer.mismatch(mismatch, (expected, found), cell, place);
+                let diagnostic = infer.as_reference(diagnostic, cell.expr);
                 match beside.filter(|&value| infer.is_ref(value) && !infer.is_ref(cell.expr)) {
                     Some(value) => infer.swap(diagnostic, cell.span, infer.module.exprs[value].span),
                     None => diagnostic,

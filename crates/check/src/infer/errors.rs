@@ -28,11 +28,14 @@ pub(super) fn operator_arity(module: &Module, call: ExprId, def: &OpDef) -> Diag
     let mut diagnostic = Diagnostic::new(codes::E0302, message).at(module.exprs[callee].span, "called here");
     // With too many arguments, the first that is too much; with too few, the name of the first that is missing.
     match module.items(args).get(names.len()) {
-        Some(extra) => diagnostic = diagnostic.also(extra.span, "this argument is too much"),
+        Some(extra) => diagnostic = diagnostic.also(extra.span, EXTRA_ARGUMENT),
         None => diagnostic = diagnostic.also(closing(module, call), missing_arguments(names[args.len()..].iter())),
     }
     diagnostic.help(format!("write `{}({})`", def.name, names.join(", ")))
 }
+
+/// The label of an argument that a function does not take.
+pub(super) const EXTRA_ARGUMENT: &str = "this argument is too much";
 
 /// Tensors side by side where the operator takes a tuple of them.
 pub(super) fn tuple_arity(module: &Module, call: ExprId, def: &OpDef) -> Diagnostic {
@@ -129,12 +132,12 @@ pub(super) fn condition(module: &Module, cond: ExprId, found: Ty) -> Diagnostic 
 }
 
 pub(super) fn projection_range(module: &Module, expr: ExprId, index: i32, n: usize) -> Diagnostic {
-    let message = format!("the tuple has {}, found field {index}", count(n, "field"));
-    let diagnostic = Diagnostic::new(codes::E0307, message).at(module.exprs[expr].span, "there is no such field");
-    match n {
-        0 => diagnostic,
-        n => diagnostic.help(format!("fields are counted from 0: the last is `.{}`", n - 1)),
-    }
+    let message = match n {
+        0 => format!("the tuple has no fields, found `.{index}`"),
+        1 => format!("the tuple has the field `.0` alone, found `.{index}`"),
+        n => format!("the tuple has the fields `.0` to `.{}`, found `.{index}`", n - 1),
+    };
+    Diagnostic::new(codes::E0307, message).at(module.exprs[expr].span, "there is no such field")
 }
 
 pub(super) fn projection_of(module: &Module, expr: ExprId, ty: Ty) -> Diagnostic {
@@ -263,7 +266,7 @@ impl Infer<'_> {
         };
         let params = self.called_func(callee).map_or(&[][..], |func| &module.funcs[func].params);
         match (module.items(args).get(expected), params.get(args.len()..)) {
-            (Some(extra), _) => diagnostic.also(extra.span, "this argument is too much"),
+            (Some(extra), _) => diagnostic.also(extra.span, EXTRA_ARGUMENT),
             (None, Some(missing)) if !missing.is_empty() => {
                 let names = missing.iter().map(|&var| format!("%{}", module.vars[var].name));
                 diagnostic.also(closing(module, call), missing_arguments(names))
@@ -287,14 +290,26 @@ impl Infer<'_> {
         }
     }
 
-    /// Two types that disagree: that of `value`, mentioned at its span, and the one that `place` demands.
+    /// Two types that disagree: that of `value`, mentioned at its span, and the one that `place` demands. Of a tuple that is written
+    /// out, the field that disagrees is the value.
     pub(super) fn mismatch(
         &mut self,
-        mismatch: Mismatch,
-        (expected, found): (Ty, Ty),
-        value: Operand,
+        mut mismatch: Mismatch,
+        (mut expected, mut found): (Ty, Ty),
+        mut value: Operand,
         place: (Span, String),
     ) -> Diagnostic {
+        while let Some(&StepKind::Field(at)) = mismatch.path.first() {
+            let ExprKind::Tuple(fields) = self.module.exprs[value.expr].kind else { break };
+            let Some(&field) = self.module.items(fields).get(at).filter(|field| !field.span.is_none()) else { break };
+            let tys = [expected, found].map(|ty| {
+                let ty = self.resolve(ty);
+                self.module.types.as_tuple(ty).and_then(|fields| fields.get(at).copied())
+            });
+            let [Some(inner_expected), Some(inner_found)] = tys else { break };
+            (expected, found, value) = (inner_expected, inner_found, field);
+            mismatch.path.remove(0);
+        }
         let [expected, found, inner_expected, inner_found] =
             [expected, found, mismatch.expected, mismatch.found].map(|ty| self.resolve(ty));
         let text = |ty: Ty| self.module.types.text(ty);
@@ -464,7 +479,12 @@ impl Infer<'_> {
             FaultSubject::Call => (span, String::new()),
             FaultSubject::Attr(name) => {
                 let written = self.attr_span(call, name);
-                if written.is_none() { (span, format!("by the default of `{name}`")) } else { (written, String::new()) }
+                match (written.is_none(), self.is_default(call, name)) {
+                    (false, _) => (written, String::new()),
+                    (true, true) => (span, format!("by the default of `{name}`")),
+                    // A pass has written it.
+                    (true, false) => (span, format!("by its `{name}`")),
+                }
             }
             FaultSubject::Arg { arg, field } => {
                 let Some((expr, operand_span)) = self.operand(call, arg) else { return (span, String::new()) };
@@ -486,6 +506,16 @@ impl Infer<'_> {
                 (operand_span, format!("{name} is `{}`{axis}", self.module.types.text(ty)))
             }
         }
+    }
+
+    /// Whether an attribute has the value that it has where nothing is written.
+    fn is_default(&self, call: ExprId, name: &str) -> bool {
+        let schema = self.module.called_op(call).and_then(|op| self.ops.def(op).attrs);
+        let field = schema.and_then(|schema| Some((schema.position(name)?, schema)));
+        field.is_some_and(|(index, schema)| {
+            let value = super::call_attrs(self.module, call).get(index);
+            schema.fields[index].default.is_some_and(|default| value == Some(&default()))
+        })
     }
 
     fn operand(&self, call: ExprId, arg: usize) -> Option<(ExprId, Span)> {

@@ -118,6 +118,10 @@ struct Infer<'a> {
     faulty: Vec<ExprId>,
     /// Calls that have a type although they break a rule.
     typed_faults: FxHashSet<ExprId>,
+    /// Where values are made that are used as tuples or references and are none: said once for each.
+    misused: FxHashSet<Span>,
+    /// The functions inside which the walk is, the innermost last.
+    within: Vec<FuncId>,
     /// Matches with a pattern that does not fit: which cases they miss is not asked.
     faulty_matches: FxHashSet<ExprId>,
     n_steps: u64,
@@ -163,6 +167,8 @@ impl<'a> Infer<'a> {
             waiting: vec![],
             faulty: vec![],
             typed_faults: FxHashSet::default(),
+            misused: FxHashSet::default(),
+            within: vec![],
             faulty_matches: FxHashSet::default(),
             n_steps: 0,
             errors: FirstErrors::new(DIAGNOSTICS.count()),
@@ -224,6 +230,7 @@ impl<'a> Infer<'a> {
     fn walk_global(&mut self, global: GlobalId) {
         let func = self.module.globals[global].func;
         let body = self.module.funcs[func].body;
+        self.within.push(func);
         self.walk(vec![Step::Return(func), Step::Enter(body)]);
     }
 
@@ -299,7 +306,10 @@ impl<'a> Infer<'a> {
                     let ty = self.exit(expr);
                     self.tys[expr] = Some(ty);
                 }
-                Step::Return(func) => self.return_from(func),
+                Step::Return(func) => {
+                    self.within.pop();
+                    self.return_from(func);
+                }
             }
             self.wake();
         }
@@ -335,6 +345,7 @@ impl<'a> Infer<'a> {
         match self.module.exprs[expr].kind {
             ExprKind::Fn(func) => {
                 self.fn_ty(func);
+                self.within.push(func);
                 steps.extend([Step::Return(func), Step::Enter(self.module.funcs[func].body)]);
             }
             ExprKind::Let { var, value, body } => {
@@ -343,7 +354,10 @@ impl<'a> Infer<'a> {
                 // A function may call itself by the name it is bound to.
                 if let ExprKind::Fn(func) = self.module.exprs[value].kind {
                     let fn_ty = self.fn_ty(func);
-                    let _ = self.solver.unify(&mut self.module.types, ty, fn_ty);
+                    if self.solver.unify(&mut self.module.types, ty, fn_ty).is_err() {
+                        // Where it is bound this is said.
+                        self.var_tys[var] = Some(Ty::ERROR);
+                    }
                 }
                 steps.extend([Step::Enter(body), Step::Bind(expr), Step::Enter(value)]);
             }
@@ -387,7 +401,8 @@ impl<'a> Infer<'a> {
 
     fn bind_let(&mut self, expr: ExprId) {
         let ExprKind::Let { var, value, .. } = self.module.exprs[expr].kind else { return };
-        let (expected, found) = (self.var_ty(var), self.ty(value));
+        let expected = self.module.vars[var].ty.unwrap_or_else(|| self.var_ty(var));
+        let found = self.ty(value);
         if let Err(mismatch) = self.agree(expected, found) {
             let value = self.mention(value);
             self.report(value.span, |infer| {
@@ -420,20 +435,87 @@ impl<'a> Infer<'a> {
         let found = self.ty(body);
         let found = self.instantiate_body(ret, found);
         if let Err(mismatch) = self.agree(ret, found) {
-            let value = self.mention(self.final_value(body));
-            self.report(value.span, |infer| {
-                let declared = infer.module.funcs[func].ret_span;
-                let place = (declared, "the result is declared here".to_owned());
-                let diagnostic = infer.mismatch(mismatch, (ret, found), value, place);
-                let found = infer.resolve(found);
-                if declared.is_none() || infer.module.types.has_hole(found) {
-                    return diagnostic;
-                }
-                let text = infer.module.types.text(found);
-                let or = if diagnostic.helps.is_empty() { "" } else { "or " };
-                diagnostic.fix(format!("{or}declare the result as `{text}`"), declared, text)
-            });
+            self.report_result(func, (ret, found), body, mismatch, None);
         }
+    }
+
+    /// Reports a value of a function that is not of the type that its result is declared with, unlike that of another branch.
+    fn report_result(
+        &mut self,
+        func: FuncId,
+        (ret, found): (Ty, Ty),
+        body: ExprId,
+        mismatch: Mismatch,
+        other: Option<(ExprId, &str)>,
+    ) {
+        let value = self.mention(self.final_value(body));
+        self.report(value.span, |infer| {
+            let declared = infer.module.funcs[func].ret_span;
+            let place = (declared, "the result is declared here".to_owned());
+            let mut diagnostic = infer.mismatch(mismatch, (ret, found), value, place);
+            if let Some((other, what)) = other {
+                let ty = infer.resolved_ty(other);
+                let label = format!("another {what} is `{}`", infer.module.types.text(ty));
+                diagnostic = diagnostic.also(infer.module.exprs[infer.final_value(other)].span, label);
+            }
+            let found = infer.resolve(found);
+            if declared.is_none() || infer.module.types.has_hole(found) {
+                return diagnostic;
+            }
+            let text = infer.module.types.text(found);
+            let or = if diagnostic.helps.is_empty() { "" } else { "or " };
+            diagnostic.fix(format!("{or}declare the result as `{text}`"), declared, text)
+        });
+    }
+
+    /// Where branches differ, the declared result of their function says which are wrong. Reports those; false if nothing says it.
+    fn report_off_result(&mut self, expr: ExprId, branches: &[ExprId], what: &str) -> bool {
+        if !self.errors.wants(self.module.exprs[expr].span) {
+            return false;
+        }
+        let Some(func) = self.within.last().copied().filter(|&func| self.is_result(func, expr)) else { return false };
+        let fn_ty = self.fn_ty(func);
+        let TyData::Fn { ret, .. } = *self.module.types.data(fn_ty) else { return false };
+        let mut off = vec![];
+        for &branch in branches {
+            let found = self.ty(branch);
+            if let Err(mismatch) = self.agree(ret, found) {
+                off.push((branch, found, mismatch));
+            }
+        }
+        // If all are of another type, the declaration may be the mistake.
+        if off.is_empty() || off.len() == branches.len() {
+            return false;
+        }
+        let other = branches.iter().copied().find(|&branch| off.iter().all(|(off, ..)| *off != branch));
+        for (branch, found, mismatch) in off {
+            self.report_result(func, (ret, found), branch, mismatch, other.map(|other| (other, what)));
+        }
+        true
+    }
+
+    /// Whether the value of a function with a declared result is that of an expression, by what is seen of its branches in a few steps.
+    fn is_result(&self, func: FuncId, expr: ExprId) -> bool {
+        const MAX_STEPS: usize = 1000;
+        if self.module.funcs[func].ret_span.is_none() {
+            return false;
+        }
+        let (mut stack, mut seen) = (vec![self.module.funcs[func].body], FxHashSet::default());
+        while let Some(value) = stack.pop().filter(|_| seen.len() < MAX_STEPS) {
+            let value = self.final_value(value);
+            if value == expr {
+                return true;
+            }
+            match self.module.exprs[value].kind {
+                _ if !seen.insert(value) => {}
+                ExprKind::If { then_branch, else_branch, .. } => stack.extend([then_branch, else_branch]),
+                ExprKind::Match { clauses, .. } => {
+                    stack.extend(self.module.clause_items(clauses).iter().map(|clause| clause.body));
+                }
+                _ => {}
+            }
+        }
+        false
     }
 
     /// An expression as an operand of the surrounding one.
@@ -538,6 +620,9 @@ impl<'a> Infer<'a> {
             if let Some(ty) = self.narrowed(expr, expected, found) {
                 return ty;
             }
+            if self.report_off_result(expr, &[then_branch, else_branch], "branch") {
+                return Ty::ERROR;
+            }
             let value = self.mention(self.final_value(else_branch));
             self.report(value.span, |infer| {
                 let then_span = infer.module.exprs[infer.final_value(then_branch)].span;
@@ -565,12 +650,15 @@ impl<'a> Infer<'a> {
         let callee_ty = self.solver.shallow(&self.module.types, callee_ty);
         let arg_tys: Vec<Ty> = args.iter().map(|arg| self.ty(arg.expr)).collect();
         match self.module.types.data(callee_ty).clone() {
-            TyData::Fn { type_params, params, ret } => {
-                let (params, ret) = self.instantiate(&type_params, &params, ret);
+            TyData::Fn { type_params, params: generic_params, ret: generic_ret } => {
+                let (params, ret) = self.instantiate(&type_params, &generic_params, generic_ret);
                 if params.len() != args.len() {
                     self.report(self.module.exprs[callee].span, |infer| {
                         let diagnostic = infer.function_arity(expr, callee, params.len());
-                        infer.other_count(diagnostic, expr, params.len())
+                        match infer.untupled(&params, &args, !type_params.is_empty()) {
+                            Some(span) => infer.tuple_of(diagnostic, span),
+                            None => infer.other_count(diagnostic, expr, params.len()),
+                        }
                     });
                     self.faulty.push(expr);
                     return ret;
@@ -578,12 +666,21 @@ impl<'a> Infer<'a> {
                 if let Some((first, second)) = self.crossed(&params, &arg_tys) {
                     return self.swapped_arguments(callee, &args, (first, second), (&params, &arg_tys), ret);
                 }
+                // As they are before this call decides anything of them.
+                let given: Vec<Ty> = match type_params.is_empty() {
+                    true => vec![],
+                    false => arg_tys.iter().map(|&ty| self.resolve(ty)).collect(),
+                };
                 for (i, (&param, &found)) in params.iter().zip(&arg_tys).enumerate() {
-                    if let Err(mismatch) = self.agree(param, found) {
-                        self.report(args[i].span, |infer| {
-                            infer.mismatch_of_argument(mismatch, (param, found), args[i], (callee, i))
-                        });
-                        self.faulty.push(expr);
+                    let Err(mismatch) = self.agree(param, found) else { continue };
+                    self.report(args[i].span, |infer| {
+                        let diagnostic = infer.mismatch_of_argument(mismatch, (param, found), args[i], (callee, i));
+                        infer.swapped_in_generic(diagnostic, (&type_params, &generic_params), &given, (&args, i))
+                    });
+                    self.faulty.push(expr);
+                    // Which of its arguments say rightly what the type parameters are is not known.
+                    if ret != generic_ret {
+                        return Ty::ERROR;
                     }
                 }
                 ret
@@ -687,13 +784,19 @@ impl<'a> Infer<'a> {
                     let n = fields.len();
                     self.report(self.module.exprs[expr].span, |infer| {
                         let diagnostic = errors::projection_range(infer.module, expr, index, n);
-                        infer.other_field(diagnostic, expr, tuple, ty)
+                        let diagnostic = infer.other_field(diagnostic, expr, ty);
+                        infer.made_here(diagnostic, tuple, "the tuple is made here")
                     });
                     Err(Stop::Poisoned)
                 }
             },
             _ => {
-                self.report(self.module.exprs[expr].span, |infer| errors::projection_of(infer.module, expr, ty));
+                if self.misused.insert(self.module.exprs[self.made(tuple)].span) {
+                    self.report(self.module.exprs[expr].span, |infer| {
+                        let diagnostic = errors::projection_of(infer.module, expr, ty);
+                        infer.made_here(diagnostic, tuple, "it is made here")
+                    });
+                }
                 Err(Stop::Poisoned)
             }
         }

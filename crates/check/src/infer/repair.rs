@@ -3,15 +3,15 @@
 //! The relation of a call runs again on types changed in one place: two operands swapped, a field of a tuple taken, a number of a
 //! declaration changed, an attribute left out, a similar name. Absent: the wording of messages, see `errors.rs`.
 
-use super::errors::func_of;
+use super::errors::{EXTRA_ARGUMENT, func_of};
 use super::{Infer, call_attrs};
 use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, Edit, codes};
 use relayc_base::text::nearest;
 use relayc_ir::types::{DType, Dim, Mismatch, Ty, TyData, Types};
-use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, Operand, VarId};
+use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, Operand, PatId, PatKind, VarId};
 use relayc_ops::rel::{Fault, FaultSubject, Place};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Limit of messages with suggestions: nobody reads more, and trying takes time.
 const MAX_REPAIRED: usize = 50;
@@ -624,6 +624,114 @@ impl Infer<'_> {
         ret
     }
 
+    /// Adds that two arguments of a generic function are swapped, if the one at `at`, which does not fit, and another would fit then.
+    /// `given` are the types of the arguments before the call decided anything of them.
+    pub(super) fn swapped_in_generic(
+        &mut self,
+        diagnostic: Diagnostic,
+        (type_params, params): (&[Ty], &[Ty]),
+        given: &[Ty],
+        (args, at): (&[Operand], usize),
+    ) -> Diagnostic {
+        let fitting: Vec<usize> = (0..given.len())
+            .filter(|&other| {
+                let mut order = given.to_vec();
+                order.swap(at, other);
+                other != at && self.fits_generic(type_params, params, &order)
+            })
+            .collect();
+        match fitting[..] {
+            [other] => {
+                let (first, second) = (args[at.min(other)].span, args[at.max(other)].span);
+                let diagnostic = diagnostic.also(args[other].span, "these two stand in each other's places");
+                self.swap(diagnostic, first, second)
+            }
+            _ => match self.same_param(type_params, params, at) {
+                Some((other, param)) => {
+                    let label = format!("`{}` is what this argument says", self.module.types.text(param));
+                    diagnostic.also(args[other].span, label)
+                }
+                None => diagnostic,
+            },
+        }
+    }
+
+    /// An earlier parameter whose type mentions a type parameter that the type of the one at `at` mentions, and that type parameter.
+    fn same_param(&self, type_params: &[Ty], params: &[Ty], at: usize) -> Option<(usize, Ty)> {
+        let mentions = |ty: Ty, wanted: Ty| {
+            let mut stack = vec![ty];
+            while let Some(ty) = stack.pop() {
+                if ty == wanted {
+                    return true;
+                }
+                self.module.types.children(ty, &mut stack);
+            }
+            false
+        };
+        let of_both = |other: usize| {
+            let both = |&&param: &&Ty| mentions(params[at], param) && mentions(params[other], param);
+            type_params.iter().find(both).map(|&param| (other, param))
+        };
+        (0..at).find_map(of_both)
+    }
+
+    /// Whether arguments of these types fit a generic function; what is not known of them stays so.
+    fn fits_generic(&mut self, type_params: &[Ty], params: &[Ty], given: &[Ty]) -> bool {
+        let (params, _) = self.instantiate(type_params, params, Ty::UNIT);
+        let mut copies: FxHashMap<Ty, Ty> = FxHashMap::default();
+        params.into_iter().zip(given).all(|(param, &ty)| {
+            let copy = self.module.types.rewrite(ty, |types, ty| {
+                matches!(types.data(ty), TyData::Hole(_)).then(|| *copies.entry(ty).or_insert_with(|| self.solver.fresh(types)))
+            });
+            self.solver.unify(&mut self.module.types, param, copy).is_ok()
+        })
+    }
+
+    /// The arguments that fit as one tuple, where a call has too many and they are the only ones. What a generic function takes may
+    /// be a tuple.
+    pub(super) fn untupled(&mut self, params: &[Ty], args: &[Operand], is_generic: bool) -> Option<Span> {
+        let more = args.len().checked_sub(params.len()).filter(|&more| more > 0)?;
+        let found: Vec<Ty> = args.iter().map(|arg| self.resolved_ty(arg.expr)).collect();
+        let params: Vec<Ty> = params.iter().map(|&ty| self.resolve(ty)).collect();
+        let mut fitting = vec![];
+        for at in 0..params.len() {
+            let tuple = self.module.types.tuple(&found[at..=at + more]);
+            let packed: Vec<Ty> = [&found[..at], &[tuple], &found[at + more + 1..]].concat();
+            let takes_tuple = is_generic || self.module.types.as_tuple(params[at]).is_some();
+            if takes_tuple && params.iter().zip(packed).all(|(&param, ty)| compatible(&self.module.types, param, ty)) {
+                fitting.push(at);
+            }
+        }
+        let [at] = fitting[..] else { return None };
+        Some(args[at].span.to(args[at + more].span))
+    }
+
+    /// As [`Infer::untupled`], of the fields of a pattern.
+    pub(super) fn untupled_fields(&mut self, pat: PatId, tys: &[Ty]) -> Option<Span> {
+        let PatKind::Ctor(_, fields) = self.module.pats[pat].kind else { return None };
+        let spans: Vec<Span> = self.module.sub_pats(fields).iter().map(|&pat| self.module.pats[pat].span).collect();
+        let more = spans.len().checked_sub(tys.len()).filter(|&more| more > 0)?;
+        let mut fitting = vec![];
+        for (at, &ty) in tys.iter().enumerate() {
+            let ty = self.resolve(ty);
+            if self.module.types.as_tuple(ty).is_some_and(|fields| fields.len() == more + 1) {
+                fitting.push(at);
+            }
+        }
+        let [at] = fitting[..] else { return None };
+        Some(spans[at].to(spans[at + more]))
+    }
+
+    /// The help that makes one tuple of what stands side by side.
+    pub(super) fn tuple_of(&self, mut diagnostic: Diagnostic, span: Span) -> Diagnostic {
+        let text = self.source(span);
+        let shown = if text.len() < 50 { text } else { "…" };
+        let title = format!("put them into a tuple: `({shown})`");
+        diagnostic.helps.clear();
+        diagnostic.labels.retain(|label| label.text != EXTRA_ARGUMENT);
+        diagnostic.also(span, "these are not in a tuple").fix_all(title, Edit::around(span, "(", ")"))
+    }
+
     /// Suggests leaving out extra arguments, or adding a variable with the missing parameter's name.
     pub(super) fn other_count(&mut self, diagnostic: Diagnostic, call: ExprId, expected: usize) -> Diagnostic {
         let ExprKind::Call { callee, .. } = self.module.exprs[call].kind else { return diagnostic };
@@ -697,21 +805,40 @@ impl Infer<'_> {
     }
 
     /// Suggests the fields of a tuple if a missing one is taken.
-    pub(super) fn other_field(&self, mut diagnostic: Diagnostic, expr: ExprId, tuple: ExprId, ty: Ty) -> Diagnostic {
+    pub(super) fn other_field(&self, mut diagnostic: Diagnostic, expr: ExprId, ty: Ty) -> Diagnostic {
         let fields = self.module.types.as_tuple(ty).map_or(vec![], <[Ty]>::to_vec);
         let span = self.module.exprs[expr].span;
         let Some(dot) = self.source(span).rfind('.').filter(|_| fields.len() <= MAX_HELPS) else { return diagnostic };
         let index = Span { start: span.start + dot as u32 + 1, ..span };
-        diagnostic.helps.clear();
         for (i, &field) in fields.iter().enumerate().rev().filter(|(_, field)| **field != Ty::ERROR) {
             diagnostic = diagnostic.fix(format!("`.{i}` is `{}`", self.module.types.text(field)), index, i.to_string());
         }
-        let made = match self.module.exprs[tuple].kind {
-            ExprKind::Var(var) => self.let_values.get(&var).copied().unwrap_or(tuple),
-            _ => tuple,
-        };
-        let made = self.module.exprs[made].span;
-        if made.end <= span.start || made.start > span.end { diagnostic.also(made, "the tuple is made here") } else { diagnostic }
+        diagnostic
+    }
+
+    /// The expression that gives a value which may have a name.
+    pub(super) fn made(&self, value: ExprId) -> ExprId {
+        match self.module.exprs[value].kind {
+            ExprKind::Var(var) => self.let_values.get(&var).copied().unwrap_or(value),
+            _ => value,
+        }
+    }
+
+    /// Shows where a variable is bound to a value that is used as a reference, and suggests to make one there.
+    pub(super) fn as_reference(&self, diagnostic: Diagnostic, cell: ExprId) -> Diagnostic {
+        let made = self.made(cell);
+        let span = self.module.exprs[made].span;
+        if made == cell || self.source(span).is_empty() {
+            return diagnostic;
+        }
+        let diagnostic = self.made_here(diagnostic, cell, "it is made here");
+        diagnostic.fix_all("make a reference of it: `ref(…)`", Edit::around(span, "ref(", ")"))
+    }
+
+    /// Shows where a value is made, if that is elsewhere.
+    pub(super) fn made_here(&self, diagnostic: Diagnostic, value: ExprId, what: &str) -> Diagnostic {
+        let (span, made) = (diagnostic.span(), self.module.exprs[self.made(value)].span);
+        if made.end <= span.start || made.start > span.end { diagnostic.also(made, what) } else { diagnostic }
     }
 }
 
