@@ -37,6 +37,8 @@ pub(super) const MISTAKES: &[Mistake] = &[
     foreign_operators::xor,
     foreign_operators::augmented,
     binding_without_sign,
+    bare_sizes,
+    bare_parameters,
     foreign_operators::remainder,
     foreign_operators::index,
     foreign_operators::method,
@@ -175,6 +177,32 @@ fn angle_brackets(scene: &TokenContext) -> Option<Diagnostic> {
         let edits = vec![put(scene.place(), "["), put(close.span(scene.file), "]")];
         scene.plain().fix_all("type parameters stand in `[…]`", edits)
     })
+}
+
+/// `newshape=[batch * 2, 16]`.
+fn bare_sizes(scene: &TokenContext) -> Option<Diagnostic> {
+    const PARTS: TokSet = TokSet::of(&[Tok::Ident, Tok::Int, Tok::Star, Tok::Plus, Tok::Minus]);
+    const SIGNS: TokSet = TokSet::of(&[Tok::Star, Tok::Plus, Tok::Minus]);
+    let begins =
+        matches!(scene.before_tok(1)?, Tok::Ident | Tok::Int) && matches!(scene.before_tok(2)?, Tok::LBracket | Tok::Comma);
+    if !begins || !SIGNS.has(scene.found()?) || !scene.expected.has(Tok::RBracket) {
+        return None;
+    }
+    let end = (scene.at..scene.tokens.len()).find(|&at| !PARTS.has(scene.tokens[at].tok))?;
+    matches!(scene.tok(end)?, Tok::Comma | Tok::RBracket).then(|| {
+        let title = format!("arithmetic on sizes stands in parentheses: `({})`", scene.shown(scene.at - 1, end - 1));
+        scene.plain().fix_all(title, vec![put(scene.front(scene.at - 1), "("), put(scene.rear(end - 1), ")")])
+    })
+}
+
+/// `fn %x: float32 { … }`.
+fn bare_parameters(scene: &TokenContext) -> Option<Diagnostic> {
+    if scene.before_tok(1)? != Tok::Fn || scene.found()? != Tok::Local {
+        return None;
+    }
+    let end = scene.flat(scene.at, TokSet::of(&[Tok::LBrace, Tok::Arrow]))?;
+    let title = format!("parameters stand in parentheses: `fn ({})`", scene.shown(scene.at, end - 1));
+    Some(scene.plain().fix_all(title, vec![put(scene.front(scene.at), "("), put(scene.rear(end - 1), ")")]))
 }
 
 /// `def @f(%x: int32) int32 { … }`.

@@ -36,6 +36,7 @@ impl<'a> Resolver<'a> {
 
     fn data_type(&mut self, id: AdtId, params: &'a [Span], ctors: &'a [ast::Ctor]) {
         let ast = self.ast;
+        self.begin_generic(self.module.adts[id].span, params);
         self.module.adts[id].params = self.new_type_params(params);
         for ctor in ctors {
             self.constructor(id, ctor);

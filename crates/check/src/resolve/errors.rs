@@ -72,12 +72,27 @@ pub(super) fn unknown_graph(name: &str, span: Span, near: Option<&str>) -> Diagn
     suggest(diagnostic, near, span)
 }
 
+/// `binder` binds the name to a value that needs it.
+pub(super) fn cyclic_graph(name: &str, span: Span, binder: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0203, format!("the graph variable `{name}` is part of its own value"))
+        .at(span, "used here")
+        .also(binder, "to compute this")
+        .note("a graph has no cycles; a loop is a function that calls itself")
+}
+
 /// `%0 == f(%x);`
 pub(super) fn compared_binding(name: &str, place: Span, sign: Span) -> Diagnostic {
     Diagnostic::new(codes::E0203, format!("the graph variable `{name}` is not defined"))
         .at(place, "compared before it is defined")
         .fix(format!("a binding is written `{name} = …;`"), sign, "=")
         .certain()
+}
+
+/// The help for a call with as many arguments as the form of its operator for computed shapes has.
+pub(super) fn computed_shape(report: &mut Diagnostic, dynamic: &str, signature: &str) {
+    report.helps.clear();
+    let title = format!("what is computed is an argument of `{dynamic}({signature})`");
+    *report = report.clone().fix(title, report.span(), dynamic);
 }
 
 /// What a report of missing attributes says of another number of arguments.
@@ -270,7 +285,7 @@ const DTYPES: [&str; 13] = [
 ];
 
 /// The dtype that is called `text` elsewhere, or nearly so here.
-fn near_dtype(text: &str) -> Option<&'static str> {
+pub(super) fn near_dtype(text: &str) -> Option<&'static str> {
     const ELSEWHERE: [(&str, &str); 18] = [
         ("f16", "float16"),
         ("fp16", "float16"),
@@ -322,17 +337,43 @@ pub(super) fn unstorable_dtype(dtype: DType, text: &str, span: Span, quoted: boo
     })
 }
 
-/// `near` is a type of nearly this name, `letters` are the types of one letter.
-pub(super) fn unknown_type(text: &str, span: Span, near: Option<&str>, letters: &[&str]) -> Diagnostic {
+/// `near` is a type of nearly this name, `letters` are the types of one letter, `generic` is the definition it stands in.
+pub(super) fn unknown_type(
+    text: &str,
+    span: Span,
+    near: Option<&str>,
+    letters: &[&str],
+    generic: Option<&Generic>,
+) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::E0313, format!("there is no type `{text}`")).at(span, "not a type");
-    match near.or_else(|| near_dtype(text)) {
-        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+    match (near, generic) {
+        (Some(near), _) => diagnostic.fix(format!("there is `{near}`"), span, near),
         // A letter is no misspelling of another, but one of few may be meant.
-        None if text.len() == 1 && !letters.is_empty() => {
+        (None, Some(generic)) if text.len() == 1 => {
             let letters = letters.iter().take(3);
-            letters.fold(diagnostic, |d, name| d.fix(format!("there is the type parameter `{name}`"), span, *name))
+            let near = |d: Diagnostic, name: &&str| d.fix(format!("there is the type parameter `{name}`"), span, *name);
+            let (at, edit, written) = generic.with(text);
+            letters.fold(diagnostic, near).fix(format!("declare it as a type parameter: `{written}`"), at, edit)
         }
-        None => diagnostic.help("a tensor type is `Tensor[(1, 16), float32]`, a type of one number `float32`"),
+        _ => diagnostic.help("a tensor type is `Tensor[(1, 16), float32]`, a type of one number `float32`"),
+    }
+}
+
+/// A definition that may have type parameters: the place of its name, and its parameters with their places.
+pub(super) struct Generic<'a> {
+    pub name: (&'a str, Span),
+    pub params: Vec<(&'a str, Span)>,
+}
+
+impl Generic<'_> {
+    /// With one more parameter: the place to change, what to write there, and how it looks.
+    fn with(&self, param: &str) -> (Span, String, String) {
+        let params: Vec<&str> = self.params.iter().map(|(name, _)| *name).chain([param]).collect();
+        let written = format!("{}[{}]", self.name.0, params.join(", "));
+        match self.params.last() {
+            Some((_, last)) => (last.end_point(), format!(", {param}"), written),
+            None => (self.name.1.end_point(), format!("[{param}]"), written),
+        }
     }
 }
 
@@ -476,15 +517,20 @@ pub(super) fn old_call(name: &str, old: &OldCall) -> Diagnostic {
 /// The report of missing attributes that an older TVM left out.
 pub(super) fn left_out_once(mut report: Diagnostic, old: &OldCall) -> Diagnostic {
     report.helps.clear();
-    report.fix_all(format!("write them as TVM 0.{} meant the call, which left them out", old.until), old.edits.clone()).certain()
+    let added: Vec<&str> = old.edits.iter().map(|edit| edit.text.trim_start_matches([',', ' '])).collect();
+    let title = match old.edits.iter().all(|edit| edit.span.start == edit.span.end) {
+        true => format!("add `{}`, which TVM 0.{} meant without writing it", added.join(", "), old.until),
+        false => format!("write the call as TVM 0.{} meant it", old.until),
+    };
+    report.fix_all(title, old.edits.clone()).certain()
 }
 
 /// `op` is where the operator's name stands, `end` where attributes can be written, after `separator`; `takes_none` says of which
-/// `None` is a value, `dtype` is that of the first argument if it is a number.
+/// `None` is a value, `is_argument` which are arguments too, `dtype` is that of the first argument if it is a number.
 pub(super) fn missing_attrs(
     name: &str,
     fields: &[&Field],
-    (takes_none, dtype): (&dyn Fn(&str) -> bool, &str),
+    (takes_none, is_argument, dtype): (&dyn Fn(&str) -> bool, &dyn Fn(&str) -> bool, &str),
     op: Span,
     (end, separator): (Span, &str),
 ) -> Diagnostic {
@@ -510,6 +556,11 @@ pub(super) fn missing_attrs(
         let name = field.name;
         let value = field.kind.words().trim_end_matches(" or `None`");
         diagnostic = match field.kind {
+            Kind::Ints | Kind::OptInt | Kind::IntsOrNone | Kind::OptInts if is_argument(name) => {
+                let value = if matches!(field.kind, Kind::Ints) { "[]" } else { "None" };
+                let title = format!("add `{name}={value}`: the argument says it");
+                diagnostic.fix(title, end, format!("{separator}{name}={value}"))
+            }
             // `None` says "find it out yourself", which is what was meant by saying nothing.
             Kind::IndexExpr | Kind::OptInt | Kind::IntsOrNone | Kind::OptInts if takes_none(name) => {
                 let title = format!("add `{name}=None`, or {value}");
@@ -550,6 +601,9 @@ pub(super) fn attr_kind(op: &str, field: &Field, text: &str, raw: &AttrValue, sp
     let diagnostic = not_of_kind(op, field, text, span);
     let is_list = matches!(field.kind, Kind::Ints | Kind::IntsOrNone | Kind::OptInts);
     match raw {
+        AttrValue::Int { .. } | AttrValue::Float { .. } if matches!(field.kind, Kind::Expr) => {
+            diagnostic.fix("`None` leaves it to the arguments", span, "None")
+        }
         AttrValue::Int { .. } if is_list => {
             // In parentheses, or what stands for them, a number is still one.
             let number = text.trim_matches(|c: char| matches!(c, '(' | ')' | '[' | ']') || c.is_whitespace());
@@ -560,7 +614,7 @@ pub(super) fn attr_kind(op: &str, field: &Field, text: &str, raw: &AttrValue, sp
         AttrValue::Float { value, .. }
             if value.fract() == 0.0 && matches!(field.kind, Kind::Int | Kind::IndexExpr | Kind::OptInt | Kind::Object) =>
         {
-            diagnostic.fix(format!("write `{value}`"), span, value.to_string())
+            diagnostic.fix(format!("write `{value}`"), span, value.to_string()).certain()
         }
         AttrValue::Str(inner) => match unquoted(field.kind, inner, n_values) {
             Some(plain) => diagnostic.fix(format!("write `{plain}` without quotes"), span, plain),

@@ -20,8 +20,8 @@ pub(super) struct Forward<'a> {
     within: Option<Span>,
     /// Nodes that are mentioned and not bound yet, with their first mention and the name that binds them.
     mentioned: FxHashMap<&'a str, (ExprId, Span, Span)>,
-    /// Nodes used before their binding, their values, and the first uses.
-    bound: Vec<(ExprId, ExprId, Span)>,
+    /// Nodes used before their binding, their values, the first uses, and the names that bind them.
+    bound: Vec<(ExprId, ExprId, Span, Span)>,
 }
 
 impl<'a> Resolver<'a> {
@@ -35,8 +35,26 @@ impl<'a> Resolver<'a> {
             return Some((node, binder));
         }
         let within = self.forward.within?;
+        let places = self.bindings().get(key)?;
+        let &(stmt, binder) = places.get(places.partition_point(|(stmt, _)| stmt.start < at.start))?;
+        if stmt.start >= within.end {
+            return None;
+        }
+        let node = self.module.expr(at, ExprKind::Error);
+        self.forward.mentioned.insert(key, (node, at, binder));
+        Some((node, binder))
+    }
+
+    /// The name that a statement binds, if a use of it stands in its own value.
+    pub(super) fn own_binding(&mut self, key: &str, at: Span) -> Option<Span> {
+        let places = self.bindings().get(key)?;
+        let &(stmt, binder) = places[..places.partition_point(|(stmt, _)| stmt.start < at.start)].last()?;
+        (at.end <= stmt.end).then_some(binder)
+    }
+
+    fn bindings(&mut self) -> &FxHashMap<&'a str, Vec<(Span, Span)>> {
         let ast = self.ast;
-        let bindings = self.forward.bindings.get_or_insert_with(|| {
+        self.forward.bindings.get_or_insert_with(|| {
             let mut bindings: FxHashMap<&str, Vec<(Span, Span)>> = FxHashMap::default();
             for stmt in ast.stmts.iter() {
                 if let StmtKind::Graph { name, .. } = stmt.kind {
@@ -45,15 +63,7 @@ impl<'a> Resolver<'a> {
             }
             bindings.values_mut().for_each(|places| places.sort_unstable_by_key(|(stmt, _)| stmt.start));
             bindings
-        });
-        let places = bindings.get(key)?;
-        let &(stmt, binder) = places.get(places.partition_point(|(stmt, _)| stmt.start < at.start))?;
-        if stmt.start >= within.end {
-            return None;
-        }
-        let node = self.module.expr(at, ExprKind::Error);
-        self.forward.mentioned.insert(key, (node, at, binder));
-        Some((node, binder))
+        })
     }
 
     /// The node that a binding gives its value to: the one that was mentioned above, or the value itself.
@@ -64,28 +74,33 @@ impl<'a> Resolver<'a> {
         if !is_new {
             return value;
         }
-        let Some((node, mention, _)) = self.forward.mentioned.remove(key) else { return value };
+        let Some((node, mention, binder)) = self.forward.mentioned.remove(key) else { return value };
         self.module.exprs[node].span = span;
-        self.forward.bound.push((node, value, mention));
+        self.forward.bound.push((node, value, mention, binder));
         node
     }
 
     /// Ends the function: gives the nodes their values, and reports those without one.
     pub(super) fn end_forward(&mut self) {
-        let mut missing: Vec<Span> = self.forward.mentioned.drain().map(|(_, (_, mention, _))| mention).collect();
+        let unknown = |(_, (_, mention, _)): (&str, (ExprId, Span, Span))| (mention, None);
+        let mut missing: Vec<(Span, Option<Span>)> = self.forward.mentioned.drain().map(unknown).collect();
         let bound = std::mem::take(&mut self.forward.bound);
         for &(node, value, ..) in &bound {
             self.module.exprs[node].kind = self.module.exprs[value].kind;
         }
         if self.has_cycle(bound.iter().map(|&(node, ..)| node).collect()) {
-            for &(node, _, mention) in &bound {
+            for &(node, _, mention, binder) in &bound {
                 self.module.exprs[node].kind = ExprKind::Error;
-                missing.push(mention);
+                missing.push((mention, Some(binder)));
             }
         }
-        missing.sort_unstable_by_key(|mention| mention.start);
-        for mention in missing {
-            self.diagnostics.push(errors::unknown_graph(self.ast.text(mention), mention, None));
+        missing.sort_unstable_by_key(|(mention, _)| mention.start);
+        for (mention, binder) in missing {
+            let name = self.ast.text(mention);
+            self.diagnostics.push(match binder {
+                Some(binder) => errors::cyclic_graph(name, mention, binder),
+                None => errors::unknown_graph(name, mention, None),
+            });
         }
     }
 

@@ -26,7 +26,7 @@ use relayc_base::text::SpellingSearch;
 use relayc_ir::attrs::{Arg, OpTable};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::Ty;
-use relayc_ir::{self as ir, ExprKind, FuncId, Global, Module, Operand, Root, VarId};
+use relayc_ir::{self as ir, AdtId, ExprKind, FuncId, Global, Module, Operand, Root, VarId};
 use relayc_syntax::ast::{self, Ast};
 use relayc_syntax::literal;
 use relayc_syntax::old_calls::{OldCall, OldCalls};
@@ -63,6 +63,9 @@ fn run(ast: &Ast, ops: &dyn OpTable, mentions: Option<Vec<Mention>>) -> (Module,
         forward: forward::Forward::default(),
         type_params: FxHashMap::default(),
         n_type_params: 0,
+        generic: None,
+        undefined_types: FxHashSet::default(),
+        lacking_params: FxHashSet::default(),
         first_var: VarId(0),
         results: vec![],
         pats: vec![],
@@ -137,6 +140,12 @@ struct Resolver<'a> {
     /// Type parameters in scope, the innermost of a name last.
     type_params: FxHashMap<&'a str, Vec<Ty>>,
     n_type_params: u32,
+    /// The definition that is resolved.
+    generic: Option<errors::Generic<'a>>,
+    /// Names of types that are not defined and were reported in this definition.
+    undefined_types: FxHashSet<&'a str>,
+    /// Data types in whose definitions a type is not known.
+    lacking_params: FxHashSet<AdtId>,
     /// The first variable of the definition that is being resolved.
     first_var: VarId,
     results: Vec<Operand>,
@@ -205,6 +214,7 @@ impl<'a> Resolver<'a> {
             self.scopes.next_function();
             self.first_var = self.module.vars.next_id();
             self.begin_forward(ast.funcs[func].span);
+            self.begin_generic(name, ast.items(ast.funcs[func].type_params));
             self.begin_func(func, target);
             let body = self.expr(ast.funcs[func].body);
             self.end_forward();
@@ -248,6 +258,13 @@ impl<'a> Resolver<'a> {
             self.module.funcs[target].ret = self.ty(ret);
             self.module.funcs[target].ret_span = ast.types[ret].span;
         }
+    }
+
+    /// Begins a definition whose type parameters have these names.
+    fn begin_generic(&mut self, name: Span, params: &[Span]) {
+        let named = |&at: &Span| (self.ast.text(at), at);
+        self.generic = Some(errors::Generic { name: named(&name), params: params.iter().map(named).collect() });
+        self.undefined_types.clear();
     }
 
     fn end_func(&mut self, func: ast::FuncId) {
@@ -510,6 +527,12 @@ impl<'a> Resolver<'a> {
         let found = self.diagnostics.get_mut(n_reports..).unwrap_or_default();
         let Some(report) = found.iter_mut().find(|report| report.code == codes::E0402) else { return false };
         report.notes.push(errors::also_arguments(name, &signature(Some(args)), (args.len(), n_args)));
+        let dynamic = self.ops.find(&format!("dyn.{name}"));
+        if let Some((dynamic, args)) =
+            dynamic.and_then(|op| Some((op, self.ops.args(op)?))).filter(|(_, args)| args.len() == n_args)
+        {
+            errors::computed_shape(report, self.ops.name(dynamic), &signature(Some(args)));
+        }
         true
     }
 

@@ -205,13 +205,28 @@ impl<'a> Resolver<'a> {
                 self.push(expr, span);
             }
             None => {
-                // One digit is near every other.
-                let has_near = name.len() > 2 && self.near.spend(self.graph.n_names());
-                let near = has_near.then(|| self.near.among_unordered(name, self.graph.names())).flatten();
-                self.diagnostics.push(errors::unknown_graph(name, span, near));
+                let report = match self.own_binding(key, span) {
+                    Some(binder) => errors::cyclic_graph(name, span, binder),
+                    None => errors::unknown_graph(name, span, self.near_graph(name)),
+                };
+                self.diagnostics.push(report);
                 self.push_new(span, ExprKind::Error);
             }
         }
+    }
+
+    /// The graph variable that an unknown one may be meant as: the one before it, else one of nearly the same name.
+    fn near_graph(&mut self, name: &'a str) -> Option<&'a str> {
+        // One digit is near every other.
+        if name.len() <= 2 || !self.near.spend(self.graph.n_names()) {
+            return None;
+        }
+        let before = literal::graph_key(name).parse().ok().and_then(|number: u32| number.checked_sub(1));
+        let before = before.map(|before| format!("%{before}"));
+        self.graph
+            .names()
+            .find(|&name| Some(name) == before.as_deref())
+            .or_else(|| self.near.among_unordered(name, self.graph.names()))
     }
 
     /// A constructor or an operator, with blanks and comments around its dots removed.

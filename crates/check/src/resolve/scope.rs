@@ -94,12 +94,15 @@ impl<'a> Scopes<'a> {
 #[derive(Default)]
 pub(super) struct GraphTable<'a> {
     function: usize,
+    /// Whether this function binds a number twice: one of them is meant to be another.
+    has_duplicate: bool,
     nodes: FxHashMap<&'a str, (ExprId, Span, usize, &'a str)>,
 }
 
 impl<'a> GraphTable<'a> {
     pub(crate) fn next_function(&mut self) {
         self.function += 1;
+        self.has_duplicate = false;
     }
 
     /// Binds a number. If this function has bound it already, the first stays and its place is returned.
@@ -107,6 +110,7 @@ impl<'a> GraphTable<'a> {
         if let Some(&(_, first, function, _)) = self.nodes.get(key)
             && function == self.function
         {
+            self.has_duplicate = true;
             return Some(first);
         }
         self.nodes.insert(key, (expr, at, self.function, name));
@@ -124,8 +128,10 @@ impl<'a> GraphTable<'a> {
         self.nodes.len()
     }
 
-    /// The node, whether this function bound it, and the place of the name that binds it.
+    /// The node, whether this function bound it, and the place of the name that binds it. A number that this function does not bind
+    /// may be meant by one that it binds twice.
     pub(crate) fn find(&self, key: &str) -> Option<(ExprId, bool, Span)> {
-        self.nodes.get(key).map(|&(expr, binder, function, _)| (expr, function == self.function, binder))
+        let node = self.nodes.get(key).filter(|node| node.2 == self.function || !self.has_duplicate);
+        node.map(|&(expr, binder, function, _)| (expr, function == self.function, binder))
     }
 }

@@ -97,6 +97,9 @@ impl<'a> Resolver<'a> {
         if let Some(&adt) = self.adts.get(text) {
             self.mention(name, Meaning::Type(adt));
             let n_params = self.n_adt_params[&adt];
+            if self.lacking_params.contains(&adt) {
+                return Ty::ERROR;
+            }
             if n_params == args.len() {
                 return self.module.types.intern(TyData::Adt { name: text.into(), args: args.into() });
             }
@@ -105,7 +108,15 @@ impl<'a> Resolver<'a> {
             return Ty::ERROR;
         }
         let (near, letters) = self.meant_type(text);
-        self.diagnostics.push(errors::unknown_type(text, name, near, &letters));
+        let near = near.or_else(|| errors::near_dtype(text));
+        // One report for each name and definition, unless each mention is to be changed.
+        if near.is_some() || self.undefined_types.insert(text) {
+            self.diagnostics.push(errors::unknown_type(text, name, near, &letters, self.generic.as_ref()));
+        }
+        // It may be a parameter that the data type lacks: with how many arguments the type is to be written is not known.
+        if let Some(adt) = self.generic.as_ref().and_then(|generic| self.adts.get(generic.name.0)) {
+            self.lacking_params.insert(*adt);
+        }
         Ty::ERROR
     }
 
