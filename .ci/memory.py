@@ -40,7 +40,7 @@ def main():
             given_threads = [*given, "--threads", threads]
             out = subprocess.run([relayc, "profile", *given_threads, "--json"], check=True, stdout=subprocess.PIPE).stdout
             memory = json.loads(out)["memory"]
-            needed = memory["weights_bytes"] + memory["arena_bytes"]
+            needed = memory["weight_bytes"] + memory["arena_bytes"]
             for command, peak in (("profile", memory["peak_bytes"]), ("run", peak_of([relayc, "run", *given_threads]))):
                 beside = peak - needed
                 too_much += beside > MOST

@@ -64,7 +64,7 @@ class Bench:
 class Profile:
     """The time of each group of operators.
 
-    `str()` is the table of `relayc profile`, `data` its figures (`relayc.profile/1`).
+    `str()` is the table of `relayc profile`, `data` its figures (`relayc.profile/2`).
     """
 
     table: str

@@ -238,7 +238,7 @@ impl Executable {
         Ok(engine.times(py, &call, &room, (warmup?, seconds?))?.into_sorted())
     }
 
-    /// The time of each group of operators, as a table and as JSON of `relayc.profile/1`.
+    /// The time of each group of operators, as a table and as JSON of `relayc.profile/2`.
     #[pyo3(signature = (args, kwargs, *, seconds))]
     fn _profile<'py>(
         &self,

@@ -11,7 +11,7 @@ use relayc_engine::profile::{self, Profile, SubgraphsProfile};
 use relayc_engine::subgraphs::{self, CompileTrigger, Prepared};
 use relayc_sys as sys;
 
-/// The profile as a table and as JSON of `relayc.profile/1`. Compiles the program anew, as its parts have to be told apart.
+/// The profile as a table and as JSON of `relayc.profile/2`. Compiles the program anew, as its parts have to be told apart.
 pub(crate) fn of(py: Python<'_>, made: &Made, values: &[Values], seconds: f64) -> PyResult<(String, String)> {
     let settings = made.how.settings()?;
     let seconds = duration("seconds", seconds)?;

@@ -11,7 +11,7 @@ pub(crate) struct Args {
     /// Do not measure.
     #[arg(long)]
     no_probe: bool,
-    /// Print JSON, `relayc.doctor/1`.
+    /// Print JSON, `relayc.doctor/2`.
     #[arg(long)]
     json: bool,
 }

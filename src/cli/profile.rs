@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// The order of the groups.
     #[arg(long, value_enum, default_value_t = Sort::Program)]
     sort: Sort,
-    /// Print the figures as JSON, `relayc.profile/1`.
+    /// Print the figures as JSON, `relayc.profile/2`.
     #[arg(long)]
     json: bool,
 }
@@ -92,11 +92,11 @@ fn partially_compiled(
     let measured = partial.measure(&ready.bound, seconds)?;
     let peak = sys::peak_memory();
     let probed = measure::probe(&ready.settings);
-    let mut regions = profile::of_parts(&measured, &ready.sources);
-    regions.iter_mut().for_each(|region| args.sort(&mut region.rows));
+    let mut subgraphs = profile::of_parts(&measured, &ready.sources);
+    subgraphs.iter_mut().for_each(|one| args.sort(&mut one.rows));
     let profile = SubgraphsProfile {
         measured: &measured,
-        subgraphs: &regions,
+        subgraphs: &subgraphs,
         words: partial.summary(),
         settings: &ready.settings,
         probed: &probed,

@@ -57,7 +57,7 @@ fn each_set_of_shapes_is_compiled_once() {
         assert_eq!(parts.run(&args).expect("it runs"), interpreted(&program, &args));
         assert_eq!(parts.n_compiled(), [1, 2, 2, 3, 3, 3][round], "after run {round}");
     }
-    assert_eq!(parts.summary(), "3 regions compiled");
+    assert_eq!(parts.summary(), "3 subgraphs compiled");
 }
 
 #[test]
@@ -181,7 +181,7 @@ def @main(%x: Tensor[(?, 4), float32], %w: Tensor[(3, 4), float32], %n: Tensor[(
         assert!(near, "{got:?} {expected:?}");
     }
     let words = parts.summary();
-    assert!(words.starts_with("5 regions compiled"), "{words}");
+    assert!(words.starts_with("5 subgraphs compiled"), "{words}");
 }
 
 #[test]

@@ -91,7 +91,7 @@ impl Findings {
         rows.iter().map(|(topic, words)| format!("{topic:<12}  {words}\n")).collect()
     }
 
-    /// The findings as JSON, `relayc.doctor/1`.
+    /// The findings as JSON, `relayc.doctor/2`.
     pub fn json(&self) -> Value {
         let cpu = self.cpu;
         let (target, problem) = match &self.isa {
@@ -99,13 +99,16 @@ impl Findings {
             Err(words) => (None, Some(words)),
         };
         let probed = self.probed.as_ref().map(|probed| {
-            let level =
-                |level: &measure::CacheLevel| json!({ "name": level.name, "bytes": level.bytes, "read_gbs": level.read_gbs });
+            // Memory has no size here: `bytes` is what a level holds.
+            let level = |level: &measure::CacheLevel| {
+                let bytes = Some(level.bytes).filter(|&bytes| bytes < u64::MAX);
+                json!({ "name": level.name, "bytes": bytes, "read_gbs": level.read_gbs })
+            };
             let levels: Vec<Value> = probed.levels.iter().map(level).collect();
             json!({ "gflops": probed.gflops, "levels": levels })
         });
         json!({
-            "schema": "relayc.doctor/1",
+            "schema": "relayc.doctor/2",
             "version": env!("CARGO_PKG_VERSION"),
             "processor": Cpu::name(),
             "avx2": cpu.avx2,
@@ -119,9 +122,9 @@ impl Findings {
             "l3_bytes": cpu.l3,
             "threads": cpu.threads,
             "cores": self.cores,
-            "memory_limit": self.memory_limit,
-            "source_limit": sys::Limit::source().bytes,
-            "data_limit": sys::Limit::data().bytes,
+            "memory_limit_bytes": self.memory_limit,
+            "source_limit_bytes": sys::Limit::source().bytes,
+            "data_limit_bytes": sys::Limit::data().bytes,
             "fault": self.fault,
             "probe": probed,
         })
@@ -153,6 +156,6 @@ mod tests {
         let found = find(false);
         let text = found.text();
         assert!(text.lines().all(|line| line.len() > 14 && line.is_char_boundary(12)), "{text}");
-        assert_eq!(found.json()["schema"], "relayc.doctor/1");
+        assert_eq!(found.json()["schema"], "relayc.doctor/2");
     }
 }

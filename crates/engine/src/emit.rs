@@ -38,18 +38,18 @@ pub fn stage(program: &mut Program, entry: &str, settings: &Settings, limits: &L
     match compile::assembled(&mut module, entry, settings, limits, &mut program.timings) {
         Ok(all) => Ok(format!("{}{}", head(entry, settings), show(&module, &all))),
         Err(Refused::Not(reason)) => {
-            let regions = subgraphs::regions(program.module.clone(), entry, settings, limits)?;
+            let found = subgraphs::subgraphs(program.module.clone(), entry, settings, limits)?;
             // Where no shape is known before it is called there is nothing to show.
-            if regions.iter().all(|region| region.code.is_err()) {
-                let why = regions.iter().find_map(|region| region.code.as_ref().err().copied());
+            if found.iter().all(|one| one.code.is_err()) {
+                let why = found.iter().find_map(|one| one.code.as_ref().err().copied());
                 return Err(Refused::Not(why.unwrap_or(reason)));
             }
             let mut out = head(entry, settings);
-            let n = regions.len();
-            let _ = writeln!(out, "not compiled as a whole: {}; {} of its dataflow", reason.text(), count(n, "region"));
-            for (at, region) in regions.iter().enumerate() {
-                let _ = writeln!(out, "\nregion {} of {n} at {}", at + 1, place(&program.sources, region.span));
-                match &region.code {
+            let n = found.len();
+            let _ = writeln!(out, "not compiled as a whole: {}; {} of its dataflow", reason.text(), count(n, "subgraph"));
+            for (at, subgraph) in found.iter().enumerate() {
+                let _ = writeln!(out, "\nsubgraph {} of {n} at {}", at + 1, place(&program.sources, subgraph.span));
+                match &subgraph.code {
                     Ok((module, all)) => out.push_str(&show(module, all)),
                     Err(why) => _ = writeln!(out, "not compiled before it is called: {}", why.text()),
                 }

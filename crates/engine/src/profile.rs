@@ -225,7 +225,7 @@ impl<'a> Profile<'a> {
         out
     }
 
-    /// The profile as JSON, `relayc.profile/1`.
+    /// The profile as JSON, `relayc.profile/2`.
     pub fn json(&self) -> Value {
         let total = self.total();
         let totals = totals(self.rows);
@@ -233,7 +233,7 @@ impl<'a> Profile<'a> {
             json!({ "operators": ops.split('+').collect::<Vec<_>>(), "groups": groups, "ms": ms, "share": ms / total })
         });
         json!({
-            "schema": "relayc.profile/1",
+            "schema": "relayc.profile/2",
             "total_ms": total,
             "threads": self.threads,
             "isa": isa_name(self.isa),
@@ -362,7 +362,7 @@ impl Needs {
 
     fn json(&self, peak: Option<u64>) -> Value {
         json!({
-            "arena_bytes": self.arena, "live_bytes": self.live, "needed_bytes": self.needed, "weights_bytes": self.weights,
+            "arena_bytes": self.arena, "live_bytes": self.live, "needed_bytes": self.needed, "weight_bytes": self.weights,
             "scratch_bytes": self.scratch, "code_bytes": self.code, "peak_bytes": peak,
         })
     }

@@ -53,7 +53,7 @@ fn key(span: Span) -> (u32, u32, u32) {
     (span.file.0, span.start, span.end)
 }
 
-/// Rows of one compiled program, or of a region of a program that branches, and its calls in a run.
+/// Rows of one compiled program, or of a subgraph of a program that branches, and its calls in a run.
 struct Timed<'a> {
     compiled: &'a Compiled,
     rows: Vec<Row>,
@@ -76,22 +76,22 @@ pub fn times(
         Prepared::Partial(partial) => {
             let measured = partial.measure(bound, measure)?;
             let calls = |part: &SubgraphTimes| part.calls as f64 / measured.runs.max(1) as f64;
-            let mut regions: Vec<Timed> = vec![];
+            let mut parts: Vec<Timed> = vec![];
             for SubgraphRows { part, rows } in profile::of_parts(&measured, sources) {
-                regions.push(Timed { compiled: part.compiled(), rows, calls: calls(part) });
+                parts.push(Timed { compiled: part.compiled(), rows, calls: calls(part) });
             }
-            say_times(graph, &regions, sources);
+            say_times(graph, &parts, sources);
         }
     }
     Ok(())
 }
 
-fn say_times(graph: &mut Graph, regions: &[Timed], sources: &Sources) {
+fn say_times(graph: &mut Graph, parts: &[Timed], sources: &Sources) {
     let places = Places::of(graph);
-    let total: f64 = regions.iter().flat_map(|region| region.rows.iter().map(|row| row.ms * region.calls)).sum();
+    let total: f64 = parts.iter().flat_map(|part| part.rows.iter().map(|row| row.ms * part.calls)).sum();
     // What each node takes of a run, and whether it says so: an operator may have become several groups.
     let mut spent: FxHashMap<NodeId, (f64, bool)> = FxHashMap::default();
-    for Timed { compiled, rows, calls } in regions {
+    for Timed { compiled, rows, calls } in parts {
         let of_place = nodes_of_places(&places, compiled, sources);
         for row in rows {
             let nodes = of_place.get(&(row.line, row.column)).map_or(&[][..], Vec::as_slice);

@@ -16,7 +16,7 @@ mod partitioned;
 mod price;
 mod record;
 
-pub(crate) use listing::regions;
+pub(crate) use listing::subgraphs;
 pub(crate) use measured::Measured;
 pub(crate) use measured::SubgraphTimes;
 pub(crate) use partitioned::Partitioned;
@@ -155,7 +155,7 @@ pub(crate) fn whole(
     let global = module.find_global(entry).ok_or_else(|| Refused::Wrong(Box::new(no_entry(&module, entry))))?;
     let func = module.globals[global].func;
     let shapes: Vec<&[usize]> = tensors_in(args).into_iter().map(|tensor| tensor.shape()).collect();
-    if !to_shapes(&mut module, func, &shapes) {
+    if to_shapes(&mut module, func, &shapes).is_err() {
         return Err(Refused::Not(NotCompiled::UnknownShape));
     }
     compile::compile_module(&mut module, entry, settings, limits, Keep::All)
@@ -411,7 +411,7 @@ impl PartialProgram {
     fn made(&self, func: FuncId, shapes: &[&[usize]], said: &mut Record) -> Result<State, Box<Diagnostic>> {
         let Some(mut module) = self.module.extract(func) else { return Ok(refused(said, "it branches")) };
         let main = module.globals.iter().next().map_or(func, |global| global.func);
-        if !to_shapes(&mut module, main, shapes) {
+        if to_shapes(&mut module, main, shapes).is_err() {
             return Ok(refused(said, "its operands have shapes that contradict its types"));
         }
         let Context { settings, limits, .. } = &self.how;

@@ -64,7 +64,7 @@ impl SubgraphsProfile<'_> {
             let times = if calls.fract() == 0.0 { count(calls as usize, "call") } else { format!("{calls:.1} calls") };
             let _ = writeln!(
                 out,
-                "region {} of {} at {}: {times} a run, {} each, on {}",
+                "subgraph {} of {} at {}: {times} a run, {} each, on {}",
                 at + 1,
                 self.subgraphs.len(),
                 place(self.sources, of.part.span),
@@ -76,7 +76,7 @@ impl SubgraphsProfile<'_> {
         let needs = self.needs();
         let _ = writeln!(
             out,
-            "{} a run, {} of them in regions; {}",
+            "{} a run, {} of them in subgraphs; {}",
             duration(self.measured.ms),
             duration(self.inside()),
             machine(self.probed, &needs)
@@ -85,9 +85,9 @@ impl SubgraphsProfile<'_> {
         out
     }
 
-    /// The profile as JSON, `relayc.profile/1`: `regions` with their groups replace `groups`.
+    /// The profile as JSON, `relayc.profile/2`: `subgraphs` with their groups replace `groups`.
     pub fn json(&self) -> Value {
-        let region = |of: &SubgraphRows| {
+        let subgraph = |of: &SubgraphRows| {
             let (line, column) = self.sources.line_col(of.part.span).unwrap_or((0, 0));
             json!({
                 "line": line, "column": column, "operands": of.part.operands, "calls": self.calls(of.part), "ms": of.ms(),
@@ -95,12 +95,12 @@ impl SubgraphsProfile<'_> {
             })
         };
         json!({
-            "schema": "relayc.profile/1",
+            "schema": "relayc.profile/2",
             "total_ms": self.measured.ms,
-            "regions_ms": self.inside(),
+            "subgraphs_ms": self.inside(),
             "threads": self.settings.threads,
             "isa": isa_name(self.settings.isa),
-            "regions": self.subgraphs.iter().map(region).collect::<Vec<_>>(),
+            "subgraphs": self.subgraphs.iter().map(subgraph).collect::<Vec<_>>(),
             "memory": self.needs().json(self.peak),
             "probe": probe(self.probed),
         })

@@ -10,7 +10,7 @@ use relayc_exec::plan::NotCompiled;
 use relayc_ir::Module;
 
 /// A subgraph of a partially compiled program.
-pub(crate) struct Region {
+pub(crate) struct Subgraph {
     /// The place of its first operator.
     pub(crate) span: Span,
     /// Its optimized module and its code, or why it has none before it is called.
@@ -18,10 +18,10 @@ pub(crate) struct Region {
 }
 
 /// The subgraphs of an entry in text order. Errors: those of compiling them.
-pub(crate) fn regions(module: Module, entry: &str, settings: &Settings, limits: &Limits) -> Result<Vec<Region>, Refused> {
+pub(crate) fn subgraphs(module: Module, entry: &str, settings: &Settings, limits: &Limits) -> Result<Vec<Subgraph>, Refused> {
     let partial =
         PartialProgram::partitioned(module, entry, Context::new(settings, limits.clone(), super::CompileTrigger::Called))?;
-    let mut regions = vec![];
+    let mut subgraphs = vec![];
     for (&func, members) in &partial.subgraphs {
         let Some(mut module) = partial.module.extract(func) else { continue };
         let span = span_of(&partial.module, members);
@@ -30,8 +30,8 @@ pub(crate) fn regions(module: Module, entry: &str, settings: &Settings, limits: 
             Err(Refused::Not(reason)) => Err(reason),
             Err(wrong) => return Err(wrong),
         };
-        regions.push(Region { span, code });
+        subgraphs.push(Subgraph { span, code });
     }
-    regions.sort_by_key(|region| region.span.start);
-    Ok(regions)
+    subgraphs.sort_by_key(|one| one.span.start);
+    Ok(subgraphs)
 }

@@ -44,7 +44,7 @@ impl Record {
     pub(crate) fn summary(mut self) -> String {
         self.refused.sort();
         self.without_kernel.sort_unstable();
-        let mut words = format!("{} compiled", count(self.compiled, "region"));
+        let mut words = format!("{} compiled", count(self.compiled, "subgraph"));
         let n: usize = self.refused.iter().map(|(_, n)| n).sum();
         if n > 0 {
             let reasons: Vec<String> = self

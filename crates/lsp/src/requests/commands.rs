@@ -293,7 +293,7 @@ pub(crate) fn outcomes(found: &Value) -> Vec<Outcome> {
     serde_json::from_value(found.clone()).unwrap_or_default()
 }
 
-/// What lines take in a profile, `relayc.profile/1`. What has no place in the text has no line.
+/// What lines take in a profile, `relayc.profile/2`. What has no place in the text has no line.
 pub(crate) fn heat(profile: &Value) -> Vec<Heat> {
     let mut lines: BTreeMap<u32, Heat> = BTreeMap::new();
     for group in profile.get("groups").and_then(Value::as_array).into_iter().flatten() {
