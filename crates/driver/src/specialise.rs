@@ -10,7 +10,7 @@ use super::bind::{self, Requests, Slot, leaves};
 use super::sized::forget_open;
 use super::sizes::solve;
 use super::{Program, run};
-use relayc_base::diag::{self, Diagnostic};
+use relayc_base::diag::Diagnostic;
 use relayc_check::infer::{self, TypeClasses};
 use relayc_ir::types::{Dim, Ty, Types};
 use relayc_ir::{FuncId, Module, Root, VarId};
@@ -127,21 +127,25 @@ pub fn to_inputs(program: &mut Program, entry: &str, requests: &Requests) -> Res
     let shapes: Vec<&[usize]> = super::bind::tensors_in(&bound).into_iter().map(|tensor| tensor.shape()).collect();
     let mut module = program.module.clone();
     let func = module.globals[global].func;
-    if to_shapes(&mut module, func, &shapes) {
+    if to_shapes(&mut module, func, &shapes).is_ok() {
         program.module = module;
     }
     Ok(())
 }
 
-/// Sets the shapes of a function's parameters, leaf by leaf, in a typed module. Returns whether the program has types with them:
-/// a value may contradict a type, or shapes each other, which only a run shows. If not, the module must not be used.
-pub fn to_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> bool {
+/// Sets the shapes of a function's parameters, leaf by leaf, in a typed module.
+///
+/// Errors: the program has no types with them, since a value contradicts a type, or shapes each other, which only a run shows. The
+/// errors of inference, none if the shapes are not those of the parameters. The module must not be used then.
+pub fn to_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> Result<(), Vec<Diagnostic>> {
     match set_shapes(module, func, shapes) {
-        Shapes::Refused => false,
-        Shapes::AsBefore => true,
+        Shapes::Refused => Err(vec![]),
+        Shapes::AsBefore => Ok(()),
         Shapes::New => {
             passes::dynamic_to_static(module, ops::table());
-            !diag::has_errors(&infer::reinfer(module, ops::table()))
+            let mut found = infer::reinfer(module, ops::table());
+            found.retain(Diagnostic::is_error);
+            if found.is_empty() { Ok(()) } else { Err(found) }
         }
     }
 }

@@ -250,8 +250,9 @@ impl Open {
         }
         let mut module = self.module.clone();
         let func = self.func(&module)?;
-        if !to_shapes(&mut module, func, &shapes) {
-            return Err(Box::new(run::not_compiled(&self.entry, NotCompiled::UnknownShape.text())));
+        if let Err(wrong) = to_shapes(&mut module, func, &shapes) {
+            let unknown = || run::not_compiled(&self.entry, NotCompiled::UnknownShape.text());
+            return Err(Box::new(wrong.into_iter().next().unwrap_or_else(unknown)));
         }
         let how = compile::how(&self.entry, &self.settings);
         let mut own = module.clone();

@@ -28,8 +28,8 @@ pub fn compiled(
     let func = module.globals[global].func;
     let shapes: Vec<&[usize]> = tensors_in(args).into_iter().map(|tensor| tensor.shape()).collect();
     let whole = match to_shapes(&mut module, func, &shapes) {
-        true => tap::compile(&mut module, entry, settings, limits.clone(), steps),
-        false => Err(Refused::Not(NotCompiled::UnknownShape)),
+        Ok(()) => tap::compile(&mut module, entry, settings, limits.clone(), steps),
+        Err(_) => Err(Refused::Not(NotCompiled::UnknownShape)),
     };
     let result = match whole {
         Ok((compiled, taps)) => {

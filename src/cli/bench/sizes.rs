@@ -188,22 +188,24 @@ impl Figures {
             });
             return format!("{value}\n");
         }
-        let line = |(size, OfSize { first, later, .. }): (String, OfSize)| {
-            let later = Times::of(later);
-            let [first, p50, min] = [first, later.at(0.5), later.at(0.0)].map(duration);
-            format!("{size}: first {first}, then p50 {p50}  min {min}\n")
+        // What was called once has no later calls.
+        let then = |later: &Times, other: (&str, f64)| match later.at(0.5) {
+            p50 if p50.is_nan() => String::new(),
+            p50 => format!(", then p50 {}  {} {}", duration(p50), other.0, duration(later.at(other.1))),
         };
+        let line = |(size, OfSize { first, later, .. }): (String, OfSize)| {
+            format!("{size}: first {}{}\n", duration(first), then(&Times::of(later), ("min", 0.0)))
+        };
+        let lookup = if lookup.is_nan() { String::new() } else { format!(", lookup p50 {}", duration(lookup / 1e3)) };
         let lines: String = if n_sizes > MOST_LINES { String::new() } else { self.sizes.into_iter().map(line).collect() };
         format!(
-            "{lines}{n_calls} calls of {n_sizes} sizes: first p50 {}  max {}, then p50 {}  p90 {}\n\
-             code of a new size p50 {}, lookup p50 {}\n\
+            "{lines}{n_calls} calls of {n_sizes} sizes: first p50 {}  max {}{}\n\
+             code of a new size p50 {}{lookup}\n\
              weights {:.1} MB packed once, memory of runs {:.1} MB\nready after {ready_ms:.1} ms\n",
             duration(first.at(0.5)),
             duration(first.at(1.0)),
-            duration(later.at(0.5)),
-            duration(later.at(0.9)),
+            then(&later, ("p90", 0.9)),
             duration(code.at(0.5)),
-            duration(lookup / 1e3),
             weights as f64 / 1e6,
             arena as f64 / 1e6,
         )

@@ -104,7 +104,7 @@ impl Parts<'_> {
         let Some(mut module) = of.extract(func) else { return Err(not(NotCompiled::ControlFlow)) };
         let main = module.globals.iter().next().map_or(func, |global| global.func);
         let shapes: Vec<&[usize]> = args.iter().map(|ty| &*ty.shape).collect();
-        if !to_shapes(&mut module, main, &shapes) {
+        if to_shapes(&mut module, main, &shapes).is_err() {
             return Err(not(NotCompiled::UnknownShape));
         }
         Part::of(program, &mut module, ENTRY, request, settings).map_err(|none| match none {
