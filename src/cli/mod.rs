@@ -287,7 +287,14 @@ fn grouped() -> clap::Command {
         }
     }
     let template = format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{text}\nOptions:\n{{options}}{{after-help}}");
-    Args::command().help_template(template).after_help(FIRST_STEPS)
+    // A negative number is no flag: whoever takes the value says what is wrong with it.
+    let signed = |arg: clap::Arg| {
+        let takes_value = arg.get_long().is_some() && arg.get_action().takes_values();
+        if takes_value { arg.allow_negative_numbers(true) } else { arg }
+    };
+    let command =
+        Args::command().mut_subcommands(|command| command.mut_args(signed).mut_subcommands(|inner| inner.mut_args(signed)));
+    command.help_template(template).after_help(FIRST_STEPS)
 }
 
 /// What to begin with.
