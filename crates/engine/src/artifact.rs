@@ -414,7 +414,7 @@ impl Ready {
         }
         let in_time = |_| limits.deadline.is_none_or(|deadline| Instant::now() <= deadline);
         if !session.run(in_time).map_err(|failure| failed(&failure))? {
-            return Err(Diagnostic::new(codes::E0805, "out of time"));
+            return Err(limits.out_of_time());
         }
         let output = |(at, (port, &dtype)): (usize, (&Port, &DType))| {
             let shape: Vec<usize> = session.output_shape(at).iter().map(|&dim| dim as usize).collect();

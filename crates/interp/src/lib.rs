@@ -71,7 +71,7 @@ impl Limits {
     /// E0805 at the last started operator or call, for a caller that watches the clock beside the run.
     pub fn out_of_time(&self) -> Diagnostic {
         let (name, span) = *self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        told(name, span, Trap::new(codes::E0805, "out of time"))
+        told(name, span, Trap { help: Some("--timeout sets another limit"), ..Trap::new(codes::E0805, "out of time") })
     }
 }
 
