@@ -8,10 +8,10 @@ use super::optimise::{self, PassPlan, Target};
 use super::run::{self, to_bound};
 use super::{Program, ops};
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_base::text::count;
+use relayc_base::text::{count, one_line};
 use relayc_check::infer;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::{ExprId, GlobalId, Module};
+use relayc_ir::{ExprId, ExprKind, GlobalId, Module};
 use relayc_passes::build::add_results;
 use relayc_passes::quantize::{self, Activation, Scale};
 use serde_json::{Value, json};
@@ -48,7 +48,8 @@ pub struct Report {
     pub n_products: usize,
     pub n_samples: usize,
     pub layers: Vec<Layer>,
-    pub results: Vec<Accuracy>,
+    /// Those of the program, with their names.
+    pub results: Vec<(String, Accuracy)>,
 }
 
 /// A quantized activation.
@@ -278,6 +279,7 @@ pub fn quantize(
         let error = refused("weights have numbers without a range: NaN or an infinity");
         return Err(error.at(module.exprs[product].span, "multiplied here"));
     }
+    let result_names = run::entry(module, entry)?.results;
     let exprs: Vec<ExprId> = found.activations.iter().map(|one| one.expr).collect();
     let float = observed(module, global, &exprs, prepare)?;
     let scales = scales(module, &found.activations, samples, options.method, &float)?;
@@ -293,11 +295,10 @@ pub fn quantize(
         .zip(&wanted)
         .map(|(name, (_, Scale { scale, zero }))| Layer { name, scale: *scale, zero: *zero, accuracy: Accuracy::default() })
         .collect();
-    let mut results: Vec<Accuracy> = vec![];
+    let mut results: Vec<(String, Accuracy)> = result_names.into_iter().map(|name| (name, Accuracy::default())).collect();
     for sample in samples {
         let ((own, exact), (other, found)) = (split(float(sample.clone())?), split(rounded(sample.clone())?));
-        results.resize(own.len(), Accuracy::default());
-        results.iter_mut().zip(own.iter().zip(&other)).for_each(|(one, (exact, found))| one.add(exact, found));
+        results.iter_mut().zip(own.iter().zip(&other)).for_each(|((_, one), (exact, found))| one.add(exact, found));
         layers.iter_mut().zip(exact.iter().zip(&found)).for_each(|(layer, (exact, found))| layer.accuracy.add(exact, found));
     }
     Ok(Report { n_products: found.products.len(), n_samples: samples.len(), layers, results })
@@ -353,12 +354,16 @@ fn scales(
     Ok(activations.iter().map(|one| own[one.scale_of]).collect())
 }
 
-/// The operator that computes an expression, and its line.
+/// The operator that computes an expression, or the variable that it is, and its line.
 fn name_of(program: &Program, expr: ExprId) -> String {
     let module = &program.module;
-    let op = module.called_op(expr).map_or("input", |op| ops::table().def(op).name);
+    let name = match (module.called_op(expr), module.exprs[expr].kind) {
+        (Some(op), _) => ops::table().def(op).name.to_owned(),
+        (None, ExprKind::Var(var)) => format!("%{}", one_line(&module.vars[var].name)),
+        (None, _) => "a value".to_owned(),
+    };
     let place = program.sources.line_col(module.exprs[expr].span);
-    place.map_or(op.to_owned(), |(line, column)| format!("{op} at {line}:{column}"))
+    place.map_or(name.clone(), |(line, column)| format!("{name} at {line}:{column}"))
 }
 
 impl Report {
@@ -370,9 +375,10 @@ impl Report {
         for layer in &self.layers {
             text += &format!("{:7.1}  {:9.3e}  {:4}  {}\n", layer.accuracy.decibels(), layer.scale, layer.zero, layer.name);
         }
-        for (at, result) in self.results.iter().enumerate() {
+        for (name, result) in &self.results {
             text += &format!(
-                "\nresult {at}: {:.1} dB, largest error {:.2} % of the largest number, {:.0} % of rows with the same greatest number\n",
+                "\n{}: {:.1} dB, largest error {:.2} % of the largest number, {:.0} % of rows with the same greatest number\n",
+                one_line(name),
                 result.decibels(),
                 100.0 * result.scale_error(),
                 100.0 * result.top_agreement(),
@@ -384,13 +390,18 @@ impl Report {
     /// The report as JSON, `relayc.quantize/1`.
     pub fn json(&self) -> Value {
         let accuracy = |of: &Accuracy| json!({ "decibels": of.decibels(), "scale_error": of.scale_error(), "top_agreement": of.top_agreement() });
+        let result = |(name, of): &(String, Accuracy)| {
+            let mut value = accuracy(of);
+            value["name"] = json!(name);
+            value
+        };
         let layer = |layer: &Layer| json!({ "activation": layer.name, "scale": layer.scale, "zero_point": layer.zero, "accuracy": accuracy(&layer.accuracy) });
         json!({
             "schema": "relayc.quantize/1",
             "products": self.n_products,
             "samples": self.n_samples,
             "layers": self.layers.iter().map(layer).collect::<Vec<_>>(),
-            "results": self.results.iter().map(accuracy).collect::<Vec<_>>(),
+            "results": self.results.iter().map(result).collect::<Vec<_>>(),
         })
     }
 }
