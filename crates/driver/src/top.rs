@@ -13,8 +13,8 @@ use std::path::Path;
 /// One of the best classes of one batch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
-    /// The position among the batches, row-major over all axes but the last.
-    pub(crate) batch: usize,
+    /// The position among the batches: an index of each axis but the last.
+    pub(crate) batch: Vec<usize>,
     /// From 1, the best.
     pub(crate) rank: usize,
     pub(crate) class: usize,
@@ -45,13 +45,19 @@ pub fn top(name: &str, output: &Tensor, k: usize, labels: Option<&[String]>) -> 
         return Err(wrong(format!("{n_classes} classes, the labels file has {} lines", labels.len())));
     }
     let mut rows = Vec::new();
-    for (batch, scores) in output.to_f64s().chunks_exact(n_classes).enumerate() {
+    let axes = &output.shape()[..output.rank() - 1];
+    for (at, scores) in output.to_f64s().chunks_exact(n_classes).enumerate() {
+        let mut batch = vec![0; axes.len()];
+        let mut rest = at;
+        for (index, &size) in batch.iter_mut().zip(axes).rev() {
+            (*index, rest) = (rest % size, rest / size);
+        }
         let probabilities = probabilities(scores);
         let mut classes: Vec<usize> = (0..n_classes).collect();
         let key = |class: usize| if scores[class].is_nan() { f64::NEG_INFINITY } else { scores[class] };
         classes.sort_by(|&a, &b| scores[a].is_nan().cmp(&scores[b].is_nan()).then(key(b).total_cmp(&key(a))));
         rows.extend(classes.into_iter().take(k).enumerate().map(|(i, class)| Row {
-            batch,
+            batch: batch.clone(),
             rank: i + 1,
             class,
             score: scores[class],
@@ -76,11 +82,12 @@ fn probabilities(scores: &[f64]) -> Vec<f64> {
 
 /// The rows as a table: rank, probability, score, class, label; with a line before each batch if there are several.
 pub fn table(rows: &[Row]) -> String {
-    let several = rows.iter().any(|row| row.batch > 0);
+    let several = rows.iter().any(|row| row.batch.iter().any(|&at| at > 0));
     let mut out = String::new();
     for row in rows {
         if several && row.rank == 1 {
-            out.push_str(&format!("batch {}\n", row.batch));
+            let at: Vec<String> = row.batch.iter().map(usize::to_string).collect();
+            out.push_str(&format!("batch {}\n", at.join(", ")));
         }
         let line = format!("{:>4}  {:>8.2}%  {:>12.6}  {:>6}", row.rank, row.probability * 100.0, row.score, row.class);
         out.push_str(&line);
