@@ -431,16 +431,23 @@ impl<'t> Binder<'t> {
     }
 
     fn take_inputs(&mut self, named: Named, file: &str) {
-        let mut unknown = Vec::new();
+        let (mut unknown, mut known) = (Vec::new(), None);
         for (name, tensor) in named {
             match self.by_name.get(&name) {
-                Some(&leaf) => self.give(leaf, Given { tensor, from: format!("`{file}`"), input: None, is_weight: false }),
+                Some(&leaf) => {
+                    self.give(leaf, Given { tensor, from: format!("`{file}`"), input: None, is_weight: false });
+                    known.get_or_insert(name);
+                }
                 None => unknown.push(name),
             }
         }
         // A file of another program can have thousands.
         for name in unknown.iter().take(errors::LISTED) {
             let mut error = errors::unknown_name(name, &format!("`{file}`"), self.names());
+            // Expected results may lie beside the inputs.
+            if let Some(known) = &known {
+                error = error.help(format!("`-i {known}=@{file}:{known}` takes one tensor of the file"));
+            }
             if unknown.len() > errors::LISTED {
                 error = error.note(format!("it is one of {} such names", unknown.len()));
             }
