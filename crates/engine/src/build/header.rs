@@ -13,7 +13,13 @@ pub(crate) fn text(name: &str, facts: &ImageFacts) -> String {
     );
     let tensors = tensors(facts);
     for (what, ports) in &tensors {
-        let shapes: Vec<String> = ports.iter().map(|port| format!("{:?}", port.shape)).collect();
+        let mut shapes: Vec<String> = vec![];
+        for port in ports {
+            let shape = format!("{:?}", port.shape);
+            if !shapes.contains(&shape) {
+                shapes.push(shape);
+            }
+        }
         let at_most = if ports[0].is_open { " at most" } else { "" };
         let _ = writeln!(out, " * {what} `{}`: {} {}{at_most}", one_line(&ports[0].name), ports[0].dtype, shapes.join(" or "));
     }
@@ -107,6 +113,8 @@ typedef struct relayc_tensor {
   const uint64_t *shape;
 } relayc_tensor;
 
+/* Every program that relayc builds defines these functions. Of two in one process, each is loaded with dlopen() and RTLD_LOCAL, and
+   dlsym() gives the functions of each; of two that are linked, calls reach the first. */
 uint32_t relayc_abi_version(void);
 
 /* Makes an instance. Its threads have the signal mask of the caller. */
