@@ -1,9 +1,12 @@
-//! Computes matrix products beside convolutions as convolutions of single points, as networks have them whose blocks go from tokens to
-//! maps and back. A convolution writes what the next one reads; a product would have its result moved from one to the other.
+//! Replaces matrix products beside convolutions by convolutions with a window of one point. Hybrid networks have such products: their
+//! blocks alternate between tokens and feature maps. A convolution writes the layout that the next one reads, whereas the result of a
+//! product would be transposed in between.
 //!
-//! The rewrite is sound because both are the same sums: the channels of a position are the columns of a row. The result of a product
-//! that becomes a map has no other users, nor has what is computed of it on the way; other operands have their elements along the
-//! channels. A product of a map may not have more columns than the map has channels: it is its result that is moved now.
+//! The rewrite is sound because both are the same sums: the channels of a position are the columns of a row. It requires that
+//!
+//! - a product before a convolution, and each operator between the two, has no other user;
+//! - other operands of those operators vary along the channels alone;
+//! - a product behind a convolution has no more columns than the map has channels, since its result is transposed afterwards.
 //!
 //! ```text
 //! nn.conv2d(reshape(transpose(nn.matmul(%x, W), axes=[0, 2, 1]), newshape=[0, 8, 4, 4]), V)
