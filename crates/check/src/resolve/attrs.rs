@@ -1,5 +1,6 @@
 //! Checks attributes of calls against the operator's schema (language 2.1), and reads attributes of functions.
 
+use super::errors::Unwritten;
 use super::{Resolver, errors, signature};
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
@@ -155,13 +156,16 @@ impl Resolver<'_> {
             let given = schema.fields.iter().zip(&values).map(|(field, value)| value.clone().or_else(|| none(field)));
             let given: Option<Vec<AttrValue>> = given.collect();
             let rejects = |field: &str| given.as_ref().is_some_and(|given| self.ops.rejects(op, given, field));
-            let takes_none = |field: &str| !dynamic.iter().any(|arg| arg.name == field) && !rejects(field);
             let own = self.ops.args(op).unwrap_or_default();
-            let is_argument = |field: &str| own.iter().any(|arg| arg.name == field);
+            let unwritten = |field: &str| match dynamic.iter().any(|arg| arg.name == field) || rejects(field) {
+                _ if own.iter().any(|arg| arg.name == field) => Unwritten::Argument,
+                true => Unwritten::Nothing,
+                false => Unwritten::None,
+            };
             let first = self.ast.text(Span { start: op_span.end, ..call }).trim_start_matches(['(', ' ']);
             let number = first.split([',', ')']).next().unwrap_or_default().trim();
             let dtype = if number.parse::<i64>().is_ok() { "int32" } else { "float32" };
-            let report = errors::missing_attrs(name, &missing, (&takes_none, &is_argument, dtype), op_span, (end, separator));
+            let report = errors::missing_attrs(name, &missing, (&unwritten, dtype), op_span, (end, separator));
             self.diagnostics.push(report);
         }
         let values: Option<Box<[AttrValue]>> = values.into_iter().collect();

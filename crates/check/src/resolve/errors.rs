@@ -337,56 +337,6 @@ pub(super) fn unstorable_dtype(dtype: DType, text: &str, span: Span, quoted: boo
     })
 }
 
-/// `near` is a type of nearly this name, `letters` are the types of one letter, `generic` is the definition it stands in.
-pub(super) fn unknown_type(
-    text: &str,
-    span: Span,
-    near: Option<&str>,
-    letters: &[&str],
-    generic: Option<&Generic>,
-) -> Diagnostic {
-    let diagnostic = Diagnostic::new(codes::E0313, format!("there is no type `{text}`")).at(span, "not a type");
-    match (near, generic) {
-        (Some(near), _) => diagnostic.fix(format!("there is `{near}`"), span, near),
-        // A letter is no misspelling of another, but one of few may be meant.
-        (None, Some(generic)) if text.len() == 1 => {
-            let letters = letters.iter().take(3);
-            let near = |d: Diagnostic, name: &&str| d.fix(format!("there is the type parameter `{name}`"), span, *name);
-            let (at, edit, written) = generic.with(text);
-            letters.fold(diagnostic, near).fix(format!("declare it as a type parameter: `{written}`"), at, edit)
-        }
-        _ => diagnostic.help("a tensor type is `Tensor[(1, 16), float32]`, a type of one number `float32`"),
-    }
-}
-
-/// A definition that may have type parameters: the place of its name, and its parameters with their places.
-pub(super) struct Generic<'a> {
-    pub name: (&'a str, Span),
-    pub params: Vec<(&'a str, Span)>,
-}
-
-impl Generic<'_> {
-    /// With one more parameter: the place to change, what to write there, and how it looks.
-    fn with(&self, param: &str) -> (Span, String, String) {
-        let params: Vec<&str> = self.params.iter().map(|(name, _)| *name).chain([param]).collect();
-        let written = format!("{}[{}]", self.name.0, params.join(", "));
-        match self.params.last() {
-            Some((_, last)) => (last.end_point(), format!(", {param}"), written),
-            None => (self.name.1.end_point(), format!("[{param}]"), written),
-        }
-    }
-}
-
-/// `defined` is where a data type is defined; a type parameter or a scalar has no arguments.
-pub(super) fn type_arguments(name: &str, span: Span, expected: usize, found: usize, defined: Option<Span>) -> Diagnostic {
-    let message = format!("`{name}` takes {}, found {found}", count(expected, "type argument"));
-    let diagnostic = Diagnostic::new(codes::E0312, message).at(span, "written here");
-    match defined {
-        Some(defined) => diagnostic.also(defined, "defined here"),
-        None => diagnostic.note("only data types have arguments"),
-    }
-}
-
 /// `near` is a constructor of nearly this name; `below` is where the constructor is defined, if that is further down.
 pub(super) fn unknown_ctor(name: &str, span: Span, near: Option<&str>, below: Option<Span>) -> Diagnostic {
     if let Some(below) = below {
@@ -525,12 +475,21 @@ pub(super) fn left_out_once(mut report: Diagnostic, old: &OldCall) -> Diagnostic
     report.fix_all(title, old.edits.clone()).certain()
 }
 
-/// `op` is where the operator's name stands, `end` where attributes can be written, after `separator`; `takes_none` says of which
-/// `None` is a value, `is_argument` which are arguments too, `dtype` is that of the first argument if it is a number.
+/// What else says the value of an attribute that has to be written.
+pub(super) enum Unwritten {
+    /// An argument of the same name.
+    Argument,
+    /// `None`, by which it is found out.
+    None,
+    Nothing,
+}
+
+/// `op` is where the operator's name stands, `end` where attributes can be written, after `separator`; `dtype` is that of the first
+/// argument if it is a number.
 pub(super) fn missing_attrs(
     name: &str,
     fields: &[&Field],
-    (takes_none, is_argument, dtype): (&dyn Fn(&str) -> bool, &dyn Fn(&str) -> bool, &str),
+    (unwritten, dtype): (&dyn Fn(&str) -> Unwritten, &str),
     op: Span,
     (end, separator): (Span, &str),
 ) -> Diagnostic {
@@ -556,13 +515,13 @@ pub(super) fn missing_attrs(
         let name = field.name;
         let value = field.kind.words().trim_end_matches(" or `None`");
         diagnostic = match field.kind {
-            Kind::Ints | Kind::OptInt | Kind::IntsOrNone | Kind::OptInts if is_argument(name) => {
+            Kind::Ints | Kind::OptInt | Kind::IntsOrNone | Kind::OptInts if matches!(unwritten(name), Unwritten::Argument) => {
                 let value = if matches!(field.kind, Kind::Ints) { "[]" } else { "None" };
                 let title = format!("add `{name}={value}`: the argument says it");
                 diagnostic.fix(title, end, format!("{separator}{name}={value}"))
             }
             // `None` says "find it out yourself", which is what was meant by saying nothing.
-            Kind::IndexExpr | Kind::OptInt | Kind::IntsOrNone | Kind::OptInts if takes_none(name) => {
+            Kind::IndexExpr | Kind::OptInt | Kind::IntsOrNone | Kind::OptInts if matches!(unwritten(name), Unwritten::None) => {
                 let title = format!("add `{name}=None`, or {value}");
                 diagnostic.fix(title, end, format!("{separator}{name}=None"))
             }

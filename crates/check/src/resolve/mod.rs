@@ -15,6 +15,7 @@ mod renamed;
 mod scope;
 mod section;
 mod sizes;
+mod type_errors;
 mod types;
 
 pub use attrs::attr_value;
@@ -141,7 +142,7 @@ struct Resolver<'a> {
     type_params: FxHashMap<&'a str, Vec<Ty>>,
     n_type_params: u32,
     /// The definition that is resolved.
-    generic: Option<errors::Generic<'a>>,
+    generic: Option<type_errors::Generic<'a>>,
     /// Names of types that are not defined and were reported in this definition.
     undefined_types: FxHashSet<&'a str>,
     /// Data types in whose definitions a type is not known.
@@ -263,7 +264,7 @@ impl<'a> Resolver<'a> {
     /// Begins a definition whose type parameters have these names.
     fn begin_generic(&mut self, name: Span, params: &[Span]) {
         let named = |&at: &Span| (self.ast.text(at), at);
-        self.generic = Some(errors::Generic { name: named(&name), params: params.iter().map(named).collect() });
+        self.generic = Some(type_errors::Generic { name: named(&name), params: params.iter().map(named).collect() });
         self.undefined_types.clear();
     }
 

@@ -1,6 +1,6 @@
 //! Reads types as written (language 3).
 
-use super::{Meaning, Resolver, errors};
+use super::{Meaning, Resolver, errors, type_errors};
 use relayc_ir::types::{DType, Dim, Ty, TyData};
 use relayc_syntax::ast::{self, DimKind, TypeKind};
 use relayc_syntax::literal;
@@ -91,7 +91,7 @@ impl<'a> Resolver<'a> {
                 self.diagnostics.extend(dtype.and_then(|dtype| errors::unstorable_dtype(dtype, text, name, false)));
                 return ty;
             }
-            self.diagnostics.push(errors::type_arguments(text, name, 0, args.len(), None));
+            self.diagnostics.push(type_errors::type_arguments(text, name, 0, args.len(), None));
             return Ty::ERROR;
         }
         if let Some(&adt) = self.adts.get(text) {
@@ -104,14 +104,14 @@ impl<'a> Resolver<'a> {
                 return self.module.types.intern(TyData::Adt { name: text.into(), args: args.into() });
             }
             let defined = self.module.adts[adt].span;
-            self.diagnostics.push(errors::type_arguments(text, name, n_params, args.len(), Some(defined)));
+            self.diagnostics.push(type_errors::type_arguments(text, name, n_params, args.len(), Some(defined)));
             return Ty::ERROR;
         }
         let (near, letters) = self.meant_type(text);
         let near = near.or_else(|| errors::near_dtype(text));
         // One report for each name and definition, unless each mention is to be changed.
         if near.is_some() || self.undefined_types.insert(text) {
-            self.diagnostics.push(errors::unknown_type(text, name, near, &letters, self.generic.as_ref()));
+            self.diagnostics.push(type_errors::unknown_type(text, name, near, &letters, self.generic.as_ref()));
         }
         // It may be a parameter that the data type lacks: with how many arguments the type is to be written is not known.
         if let Some(adt) = self.generic.as_ref().and_then(|generic| self.adts.get(generic.name.0)) {
