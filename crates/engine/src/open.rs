@@ -400,8 +400,8 @@ impl OpenSession {
     /// up. If two steps from one size to the next are equal, a thread of its own compiles the size that follows. The session is
     /// valid until the next call, and holds no values between runs.
     ///
-    /// Errors: E0705 for shapes that contradict the types or each other, E0601 if nothing can be compiled for them, E0803 if the
-    /// system lacks memory. The session can be used after them.
+    /// Errors: E0705 for shapes that contradict the types or each other, those of inference if the program has no types with them,
+    /// E0601 if nothing can be compiled, E0803 if the system lacks memory. The session can be used after them.
     pub fn at(&mut self, shapes: &[&[u64]]) -> Result<&mut Session, Error> {
         if self.current.is_none() || !is_key_of(&self.key, shapes) {
             let mut cache = self.open.cache();
