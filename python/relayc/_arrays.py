@@ -31,6 +31,8 @@ def as_array(value: Any, name: str, dtype: str) -> np.ndarray:
     An array, or what shares memory with one, must have the element type. Numbers and lists of them are converted if no
     value changes but by rounding. Without a `dtype` any will do. Errors: TypeError.
     """
+    if np.ma.is_masked(value):
+        raise TypeError(f"`{name}`: expected an array, found one with masked elements, which would count; array.filled(0) has none")
     if isinstance(value, np.ndarray) or np.isscalar(value) and isinstance(value, np.generic):
         array = np.asarray(value)
     elif isinstance(value, (bool, int, float, list, tuple)):
@@ -120,12 +122,12 @@ def _of_numbers(value: Any, name: str, dtype: str) -> np.ndarray:
         converted = found.astype(wanted)
         if wanted.kind == "f":
             # Numbers are rounded, but a finite one is not infinity.
-            same = np.array_equal(np.isinf(converted), np.isinf(found))
+            other = np.isinf(converted) != np.isinf(found)
         else:
             # There and back, a number that wraps around is itself again, with another sign between.
-            same = np.array_equal(converted.astype(found.dtype), found) and np.array_equal(converted < 0, found < 0)
-    if not same:
-        raise TypeError(f"`{name}`: the numbers are not all {dtype}")
+            other = (converted.astype(found.dtype) != found) | ((converted < 0) != (found < 0))
+    if other.any():
+        raise TypeError(f"`{name}`: expected numbers of {dtype}, found {found[other].flat[0]}")
     return converted
 
 

@@ -27,6 +27,7 @@ def texts(value: Any, option: str, example: str) -> list[str]:
     """The texts of an option, which may be a single one."""
     if isinstance(value, str):
         return [value]
+    found: list[Any]
     try:
         # Of a mapping only the names would be left.
         found = [None] if isinstance(value, Mapping) else list(value)

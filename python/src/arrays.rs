@@ -62,7 +62,10 @@ impl Port {
     /// element type, ValueError for another shape.
     pub(crate) fn input<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
         let array = match value.cast::<PyUntypedArray>() {
-            Ok(array) if self.has_dtype(array) && has_flags(array, flags::NPY_ARRAY_CARRAY_RO) => array.clone(),
+            // An array of a class of its own may mean more than its elements: some are masked.
+            Ok(array) if self.has_dtype(array) && has_flags(array, flags::NPY_ARRAY_CARRAY_RO) && is_plain(array) => {
+                array.clone()
+            }
             _ => {
                 let array = coerce(value, &self.name, &self.dtype.to_string())?.cast_into::<PyUntypedArray>()?;
                 if !(self.has_dtype(&array) && has_flags(&array, flags::NPY_ARRAY_CARRAY_RO)) {
@@ -81,7 +84,8 @@ impl Port {
         let found: Vec<String> = shape.iter().map(usize::to_string).collect();
         let fits =
             |axis: Option<usize>, dim: usize| self.dims[dim].is_none_or(|wanted| wanted == axis.map_or(1, |axis| shape[axis]));
-        let help = rearranged(shape.len(), self.dims.len(), fits).map(|(view, words)| format!("; array{view} {words}"));
+        let help = rearranged((shape.len(), |axis| shape[axis] == 1), self.dims.len(), fits)
+            .map(|(view, words)| format!("; array{view} {words}"));
         let (name, expected, found) = (&self.name, self.shape_text(), shape_text(&found));
         PyValueError::new_err(format!("`{name}`: expected the shape {expected}, found {found}{}", help.unwrap_or_default()))
     }
@@ -146,6 +150,11 @@ fn shape_text(dims: &[String]) -> String {
         [one] => format!("({one},)"),
         dims => format!("({})", dims.join(", ")),
     }
+}
+
+/// Whether an array is of NumPy's own class.
+fn is_plain(array: &Array<'_>) -> bool {
+    array.is_exact_instance_of::<PyUntypedArray>()
 }
 
 fn has_flags(array: &Array<'_>, wanted: i32) -> bool {
@@ -289,6 +298,8 @@ pub(crate) fn tensor_of_type(name: &str, array: &Bound<'_, PyAny>, dtype: DType)
 /// The element type of a name. Errors: TypeError for one that tensors do not have.
 pub(crate) fn dtype_named(of: &str, name: &str) -> PyResult<DType> {
     DType::parse(name).filter(|dtype| DType::RUNTIME.contains(dtype)).ok_or_else(|| {
-        PyTypeError::new_err(format!("`{of}`: Relay has no tensors of {name}; convert it: array.astype(\"float32\")"))
+        // Half of a complex number would be lost.
+        let real = if name.starts_with("complex") { ".real" } else { "" };
+        PyTypeError::new_err(format!("`{of}`: Relay has no tensors of {name}; convert it: array{real}.astype(\"float32\")"))
     })
 }

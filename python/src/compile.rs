@@ -6,7 +6,7 @@ use crate::error::{raised, said, wrong};
 use crate::signals::{Idle, begin, ended, interrupted, with_threads};
 use crate::signature::{Nest, Param, Signature};
 use crate::subgraphs::BySubgraphs;
-use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use relayc_base::diag::codes;
 use relayc_base::text::join_words;
@@ -66,7 +66,11 @@ pub(crate) fn duration(name: &str, seconds: f64) -> PyResult<Duration> {
 fn number(what: &str, value: &Bound<'_, PyAny>, range: RangeInclusive<usize>) -> PyResult<usize> {
     match value.extract::<usize>() {
         Ok(found) if range.contains(&found) => Ok(found),
-        Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => Err(error),
+        Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => {
+            let (least, most) = range.into_inner();
+            let found = value.repr()?;
+            Err(PyTypeError::new_err(format!("{what} is {found}: expected a whole number from {least} to {most}")))
+        }
         _ => {
             let (least, most) = range.into_inner();
             Err(PyValueError::new_err(format!("{what} is {value}: expected a number from {least} to {most}")))

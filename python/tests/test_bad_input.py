@@ -120,7 +120,8 @@ def test_outputs_that_overlap_or_cannot_be_written(square: relayc.Executable) ->
         ({"x": 1}, TypeError, "expected an array, found dict; arguments by name are given with `\\*\\*`"),
         (np.zeros((512, 512), "complex64"), TypeError, r'array\.real\.astype\("float32"\)'),
         (np.full((512, 512), None), TypeError, "found an array of objects"),
-        ([[1e300]], TypeError, "the numbers are not all float32"),
+        ([[1e300]], TypeError, r"expected numbers of float32, found 1e\+300"),
+        (np.ma.masked_array(np.zeros((512, 512), "float32"), mask=True), TypeError, r"array\.filled\(0\) has none"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -142,6 +143,10 @@ def test_arguments_of_another_kind(square: relayc.Executable, value: Any, error:
         ("(2, 3)", (3, 2), r"; array\.transpose\(1, 0\) swaps the axes"),
         ("(3)", (1, 3), r"; array\[0\] drops the first axis"),
         ("()", (1,), r"; array\[0\] drops the first axis"),
+        ("(3, 2)", (3, 2, 1), r"; array\.squeeze\(2\) drops an axis of one element"),
+        ("(n, 2)", (3, 1, 2), r"; array\.squeeze\(1\) drops an axis of one element"),
+        # One of several elements is not all of them.
+        ("(3)", (2, 3), ""),
         ("(2, 3)", (4, 5), ""),
         ("(2, 3)", (), ""),
         ("(2)", (2, 2, 2), ""),
@@ -292,7 +297,7 @@ def test_numbers_that_no_tensor_of_the_type_holds(dtype: str, value: Any) -> Non
     shape = f"({len(value)})" if isinstance(value, list) else "()"
     module = relayc.parse(f"def @main(%x: Tensor[{shape}, {dtype}]) {{ %x }}")
     for engine in ("jit", "interp"):
-        with pytest.raises(TypeError, match=f"the numbers are not all {dtype}|expected numbers"):
+        with pytest.raises(TypeError, match="expected numbers"):
             module.run(value, engine=engine)
 
 
@@ -780,7 +785,8 @@ def test_indices_that_change_while_a_run_goes_lead_nowhere_else(name: str) -> No
             try:
                 net(**given)
             except relayc.RelayError as error:
-                assert error.code == "E0501", error
+                # A region of many points is refused before an index is.
+                assert error.code in ("E0501", "E0506"), error
     finally:
         stop.set()
         other.join()

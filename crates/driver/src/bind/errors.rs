@@ -319,16 +319,21 @@ pub(crate) fn wrong_type(leaf: &Leaf, dtype: DType, shape: &[usize], from: &str)
         error = error.note(format!("axis {axis} is {}, not {}", shape[axis], leaf.dims[axis]));
     }
     let fits = |axis: Option<usize>, dim: usize| axis.map_or(Dim::known(1), |axis| shape[axis]).compatible(leaf.dims[dim]);
-    match rearranged(shape.len(), leaf.dims.len(), fits) {
+    let is_one = |axis: usize| shape[axis].value() == Some(1);
+    match rearranged((shape.len(), is_one), leaf.dims.len(), fits) {
         Some((view, words)) => error.help(format!("in NumPy, `x{view}` {words}")),
         None => error,
     }
 }
 
 /// What makes an array of NumPy fit whose shape does not: its axes in another order, with axes of one element before them or without
-/// one. What is written behind the array, and what it does, in words. `fits` says whether an axis, or a new one of one element, may
-/// be a dimension of the wanted shape.
-pub fn rearranged(rank: usize, wanted: usize, fits: impl Fn(Option<usize>, usize) -> bool) -> Option<(String, &'static str)> {
+/// one. What is written behind the array, and what it does, in words. No element is lost. `is_one` says whether an axis has one
+/// element, `fits` whether an axis, or a new one of one element, may be a dimension of the wanted shape.
+pub fn rearranged(
+    (rank, is_one): (usize, impl Fn(usize) -> bool),
+    wanted: usize,
+    fits: impl Fn(Option<usize>, usize) -> bool,
+) -> Option<(String, &'static str)> {
     const ORDERS: [(&[usize], &str); 5] = [
         (&[1, 0], "swaps the axes"),
         (&[2, 0, 1], "makes CHW of HWC"),
@@ -337,8 +342,11 @@ pub fn rearranged(rank: usize, wanted: usize, fits: impl Fn(Option<usize>, usize
         (&[0, 2, 3, 1], "makes NHWC of NCHW"),
     ];
     if rank == wanted + 1 {
-        let leads = (0..wanted).all(|dim| fits(Some(dim + 1), dim));
-        return leads.then(|| ("[0]".to_owned(), "drops the first axis"));
+        let without = |axis: usize| (0..wanted).all(|dim| fits(Some(dim + usize::from(dim >= axis)), dim));
+        return match (0..rank).find(|&axis| is_one(axis) && without(axis))? {
+            0 => Some(("[0]".to_owned(), "drops the first axis")),
+            axis => Some((format!(".squeeze({axis})"), "drops an axis of one element")),
+        };
     }
     let n_new = wanted.checked_sub(rank).filter(|_| rank > 0)?;
     let suits = |order: &[usize]| (0..wanted).all(|dim| fits(dim.checked_sub(n_new).map(|at| order[at]), dim));
