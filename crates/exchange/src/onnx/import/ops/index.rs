@@ -3,6 +3,7 @@
 //! In all of them, negative positions of ONNX count from the end. Relay supports this only in some operators, so possibly
 //! negative positions are made positive first. Positions out of range are errors in both.
 
+use super::super::formula::call2;
 use super::building_blocks::*;
 use super::{Converter, op};
 use relayc_ir::types::Dim;
@@ -208,20 +209,65 @@ fn compress(cx: &mut Cx) -> Results {
     one(cx.call("take", &[x, positions], &[("axis", axis), ("mode", AttrValue::str("fast"))])?)
 }
 
-/// Relay pads its results to the length of the data, and returns their number.
+/// Relay pads its results to the length of the data, and returns their number. Parts along an axis are compared by numbers that have
+/// their order.
 fn unique(cx: &mut Cx) -> Results {
     let x = cx.input(0)?;
-    if cx.opt_int("axis")?.is_some() && cx.rank(x)? != 1 {
-        return Err(refuse("parts along an axis, where Relay compares single elements"));
-    }
-    let flat = cx.reshape(x, &[-1])?;
+    let rank = cx.rank(x)?;
+    let along = match cx.opt_int("axis")? {
+        Some(axis) if rank != 1 => Some(cx.axis(axis, rank)?),
+        _ => None,
+    };
+    let flat = match along {
+        Some(axis) => numbered(cx, x, axis)?,
+        None => cx.reshape(x, &[-1])?,
+    };
     let sorted = AttrValue::Bool(cx.flag("sorted", true)?);
     let attrs = [("sorted", sorted), ("return_counts", AttrValue::Bool(true))];
     let results = cx.call_many("unique", &[flat], &attrs, 5)?;
     let &[elements, first, inverse, n, counts] = &results[..] else { return Err(refuse("no five results")) };
     let n = cx.cast(n, DType::I64)?;
-    let (elements, first, counts) = (cx.head(elements, n)?, cx.head(first, n)?, cx.head(counts, n)?);
-    Ok(vec![elements, cx.cast(first, DType::I64)?, cx.cast(inverse, DType::I64)?, cx.cast(counts, DType::I64)?])
+    let (first, counts) = (cx.head(first, n)?, cx.head(counts, n)?);
+    let first = cx.cast(first, DType::I64)?;
+    let elements = match along {
+        Some(axis) => cx.call("take", &[x, first], &[("axis", int(axis))])?,
+        None => cx.head(elements, n)?,
+    };
+    Ok(vec![elements, first, cx.cast(inverse, DType::I64)?, cx.cast(counts, DType::I64)?])
+}
+
+/// Most elements of the parts that `Unique` compares along an axis.
+const MAX_COMPARED: i64 = 256;
+
+/// Numbers of the parts along an axis, in the lexicographic order of the parts; equal parts have one number.
+///
+/// Column by column: the place of the number so far and of the next element, among the pairs that occur.
+fn numbered(cx: &mut Cx, x: Val, axis: usize) -> Result {
+    let axes: Vec<usize> = std::iter::once(axis).chain((0..cx.rank(x)?).filter(|&other| other != axis)).collect();
+    let parts = cx.transpose(x, &axes)?;
+    let sizes: Option<Vec<i64>> = cx.shape(parts)?[1..].iter().map(|dim| dim.value()).collect();
+    let size = product(&sizes.ok_or_else(|| refuse("parts along an axis, with a number of elements that only a run knows"))?);
+    if !(1..=MAX_COMPARED).contains(&size) {
+        return Err(refuse(format!("parts of {size} elements along an axis, not of 1 to {MAX_COMPARED}")));
+    }
+    let rows = cx.reshape(parts, &[-1, size])?;
+    let shape = cx.shape_of(rows)?;
+    let n = cx.at(shape, 0, 0)?;
+    let place = |cx: &mut Cx, x: Val| -> Result {
+        let results = cx.call_many("unique", &[x], &[("sorted", AttrValue::Bool(true))], 4)?;
+        let &[_, _, inverse, _] = &results[..] else { return Err(refuse("no four results")) };
+        cx.cast(inverse, DType::I64)
+    };
+    let first = cx.at(rows, 0, 1)?;
+    let mut number = place(cx, first)?;
+    for column in 1..size {
+        let next = cx.at(rows, column, 1)?;
+        let next = place(cx, next)?;
+        // There are at most as many different elements as parts.
+        let pair = cx.b.formula(number, call2("multiply", number, n) + next)?;
+        number = place(cx, pair)?;
+    }
+    Ok(number)
 }
 
 fn select(cx: &mut Cx) -> Results {
@@ -246,6 +292,6 @@ pub(crate) const FAMILY: &[Converter] = &[
     op("NonZero", &[9, 13], non_zero),
     op("Compress", &[9, 11], compress),
     op("Where", &[9, 16], select),
-    op("Unique", &[11], unique).but("an `axis` of data that is no vector"),
+    op("Unique", &[11], unique).but("an `axis` along which parts have more than 256 elements, or a number that only a run knows"),
     op("ReverseSequence", &[10], reverse_sequence),
 ];
