@@ -32,35 +32,40 @@ fn grid_sample(cx: &mut Cx) -> Results {
     one(cx.call("image.grid_sample", &[x, grid], &attrs)?)
 }
 
-/// Averages points in the bins of each box.
+/// Averages points in the bins of each box, or takes the largest of them.
 ///
 /// Relay's operator enforces a minimum box side of one element, as ONNX does only for `output_half_pixel`. Half-pixel boxes
-/// that may be smaller are interpolated by plain calls.
+/// that may be smaller are interpolated by plain calls. So is `max`, where ONNX takes the largest of the four weighted neighbours of
+/// each point, and Relay that of the interpolated points.
 fn roi_align(cx: &mut Cx) -> Results {
     let (x, boxes, pictures) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
-    if cx.text("mode", "avg")? != "avg" {
-        // ONNX takes the largest of the four weighted neighbours, Relay the largest of the interpolated points.
-        return Err(refuse("another mode than `avg`: `max` is the largest of other numbers than Relay's"));
-    }
+    let largest = match &*cx.text("mode", "avg")? {
+        "avg" => false,
+        "max" => true,
+        other => return Err(refuse(format!("the mode `{other}`"))),
+    };
     let bins = [cx.int("output_height", 1)?, cx.int("output_width", 1)?];
-    let (scale, n_points) = (cx.float("spatial_scale", 1.0)?, cx.int("sampling_ratio", 0)?);
+    let (scale, of_bin) = (cx.float("spatial_scale", 1.0)?, cx.int("sampling_ratio", 0)?);
     let default = if cx.version < 16 { "output_half_pixel" } else { "half_pixel" };
-    match &*cx.text("coordinate_transformation_mode", default)? {
-        "output_half_pixel" => aligned(cx, x, boxes, pictures, &Points { bins, scale, of_bin: n_points }),
-        "half_pixel" => {
-            let points = Points { bins, scale, of_bin: n_points };
-            if n_points > 0 && !has_whole_sides(cx, boxes, scale) {
-                return interpolated(cx, x, boxes, pictures, &points);
-            }
-            if !has_whole_sides(cx, boxes, scale) {
-                return Err(refuse("`half_pixel` without a `sampling_ratio`, of boxes that are small or that only a run knows"));
-            }
-            // The middle of the first element is at 0.5.
-            let boxes = cx.b.formula(boxes, boxes - 0.5 / scale)?;
-            aligned(cx, x, boxes, pictures, &points)
-        }
-        other => Err(refuse(format!("the coordinates `{other}`"))),
+    let half_pixel = match &*cx.text("coordinate_transformation_mode", default)? {
+        "output_half_pixel" => false,
+        "half_pixel" => true,
+        other => return Err(refuse(format!("the coordinates `{other}`"))),
+    };
+    let points = Points { bins, scale, of_bin, half_pixel, largest };
+    let is_whole = !half_pixel || has_whole_sides(cx, boxes, scale);
+    if of_bin > 0 && (largest || !is_whole) {
+        return interpolated(cx, x, boxes, pictures, &points);
     }
+    if largest {
+        return Err(refuse("the mode `max` without a `sampling_ratio`"));
+    }
+    if !is_whole {
+        return Err(refuse("`half_pixel` without a `sampling_ratio`, of boxes that are small or that only a run knows"));
+    }
+    // The middle of the first element is at 0.5.
+    let boxes = if half_pixel { cx.b.formula(boxes, boxes - 0.5 / scale)? } else { boxes };
+    aligned(cx, x, boxes, pictures, &points)
 }
 
 /// The sampling points of `RoiAlign`.
@@ -71,6 +76,10 @@ struct Points {
     scale: f64,
     /// Number of points of a bin along each axis; if not positive, the bin's size in elements, rounded up.
     of_bin: i64,
+    /// Whether the middle of the first element is at 0.5, and boxes may be smaller than an element.
+    half_pixel: bool,
+    /// Whether the largest neighbour of a bin's points counts, not the mean of the points.
+    largest: bool,
 }
 
 /// One call of Relay's operator.
@@ -103,9 +112,10 @@ struct Between {
     weights: [Val; 2],
 }
 
-/// Interpolates the four neighbours of each point, and averages the points of each bin.
+/// Weighs the four neighbours of each point, and averages the points of each bin, or takes its largest neighbour.
 fn interpolated(cx: &mut Cx, x: Val, boxes: Val, pictures: Val, points: &Points) -> Results {
-    let &Points { bins: [height, width], of_bin, .. } = points;
+    let &Points { bins: [height, width], of_bin, largest, .. } = points;
+    let (of_point, of_points) = if largest { ("maximum", "max") } else { ("add", "mean") };
     let (channels, dtype) = (cx.size(x, 1)?, cx.dtype(boxes)?);
     let (rows, columns) = (last_position(cx, x, 2, dtype)?, last_position(cx, x, 3, dtype)?);
     let (ys, xs) = (between(cx, boxes, 1, height, rows, points)?, between(cx, boxes, 0, width, columns, points)?);
@@ -136,15 +146,15 @@ fn interpolated(cx: &mut Cx, x: Val, boxes: Val, pictures: Val, points: &Points)
             let found = cx.call("take", &[table, at], &[("axis", int(0)), ("mode", AttrValue::str("clip"))])?;
             let share = cx.b.formula(found, found * (of_y * of_x))?;
             sum = Some(match sum {
-                Some(sum) => cx.binary("add", sum, share)?,
+                Some(sum) => cx.binary(of_point, sum, share)?,
                 None => share,
             });
         }
     }
     let sum = sum.ok_or_else(|| refuse("points without neighbours"))?;
     let binned = cx.reshape(sum, &[-1, height, of_bin, width, of_bin, channels])?;
-    let means = cx.reduce("mean", binned, &[2, 4], false)?;
-    one(cx.transpose(means, &[0, 3, 1, 2])?)
+    let reduced = cx.reduce(of_points, binned, &[2, 4], false)?;
+    one(cx.transpose(reduced, &[0, 3, 1, 2])?)
 }
 
 /// The last position of an axis, as a scalar.
@@ -171,8 +181,11 @@ fn between(cx: &mut Cx, boxes: Val, axis: usize, bins: i64, last: Val, points: &
     let n = bins.saturating_mul(points.of_bin);
     let parts = f64::from(u32::try_from(n).unwrap_or(u32::MAX));
     let middles = cx.put_numbers(&[n], dtype, |i| (f64::from(u32::try_from(i).unwrap_or(u32::MAX)) + 0.5) / parts)?;
-    // The middle of the first element is at 0.5.
-    let at = cx.b.formula(start, (start - 0.5) + (end - start) * middles)?;
+    let at = if points.half_pixel {
+        cx.b.formula(start, (start - 0.5) + (end - start) * middles)?
+    } else {
+        cx.b.formula(start, start + call2("maximum", end - start, 1.0) * middles)?
+    };
     // Nothing is read further outside than one element; the border goes on up to there.
     let (above, within) = (call2("greater_equal", at, -1.0), call2("less_equal", at - 1.0, last));
     let inside = cx.b.formula(at, call2("logical_and", above, within))?;
@@ -278,7 +291,7 @@ fn corners(cx: &mut Cx, boxes: Val) -> Result {
 pub(crate) const FAMILY: &[Converter] = &[
     op("GridSample", &[16, 20, 22], grid_sample).but("cubic interpolation on three axes"),
     op("RoiAlign", &[10, 16, 22], roi_align)
-        .but("the mode `max`; `half_pixel` without a `sampling_ratio`, of boxes that are small or that only a run knows"),
+        .but("without a `sampling_ratio`: the mode `max`, and `half_pixel` of boxes that are small or that only a run knows"),
     op("MaxRoiPool", &[1, 22], max_roi_pool),
     op("NonMaxSuppression", &[10, 11], non_max_suppression),
 ];
