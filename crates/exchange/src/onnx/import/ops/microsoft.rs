@@ -231,7 +231,8 @@ fn matmul_integer_to_float(cx: &mut Cx) -> Results {
 }
 
 fn dynamic_quantize_matmul(cx: &mut Cx) -> Results {
-    let [a, a_scale, a_zero] = dynamic_quantized(cx)?;
+    let a = cx.input(0)?;
+    let [a, a_scale, a_zero] = dynamic_quantized(cx, a)?;
     let (b, b_scale) = (cx.input(1)?, cx.input(2)?);
     let sums = product(cx, (a, Some(a_zero)), (b, cx.opt(3)))?;
     one(product_as_floats(cx, sums, a_scale, b_scale, cx.opt(4))?)

@@ -136,12 +136,12 @@ pub(super) fn dequantize_linear(cx: &mut Cx) -> Results {
 }
 
 fn dynamic_quantize(cx: &mut Cx) -> Results {
-    Ok(dynamic_quantized(cx)?.into())
+    let x = cx.input(0)?;
+    Ok(dynamic_quantized(cx, x)?.into())
 }
 
-/// The first operand in uint8 by its own range, with scale and zero point.
-pub(super) fn dynamic_quantized(cx: &mut Cx) -> Result<[Val; 3]> {
-    let x = cx.input(0)?;
+/// A tensor in uint8 by its own range, with scale and zero point.
+pub(super) fn dynamic_quantized(cx: &mut Cx, x: Val) -> Result<[Val; 3]> {
     let (max, min) = (cx.call("max", &[x], &[])?, cx.call("min", &[x], &[])?);
     let (max, min) = (cx.b.formula(x, call2("maximum", max, 0.0))?, cx.b.formula(x, call2("minimum", min, 0.0))?);
     let scale = cx.b.formula(x, (max - min) / 255.0)?;

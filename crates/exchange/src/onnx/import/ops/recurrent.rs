@@ -1,4 +1,4 @@
-//! Converts `LSTM`, `GRU` and `RNN`, unrolled step by step like TVM's importer: a program of calls that have kernels. Where only
+//! Converts `LSTM`, `GRU`, `RNN` and `DynamicQuantizeLSTM`, unrolled step by step like TVM's importer: a program of calls that have kernels. Where only
 //! a run knows the number of steps, a function makes one and calls itself.
 //!
 //! One product for all steps computes the contributions of the inputs to all gates; each step adds that of the previous state.
@@ -7,11 +7,15 @@
 use super::super::formula::call;
 use super::building_blocks::*;
 use super::curves;
+use super::microsoft::product_as_floats;
+use super::quantized::{dynamic_quantized, product as integer_product};
 use super::{Converter, op};
 use relayc_ir::types::Dim;
 
-/// The properties in which the three differ.
+/// The properties in which the cells differ.
 struct Cell {
+    /// Whether weights are integers, `(inputs, gates * hidden)`, each with a scale and a zero point.
+    is_quantized: bool,
     /// Rows of weights for each number of the state.
     gates: i64,
     /// The activation functions of a direction.
@@ -19,9 +23,10 @@ struct Cell {
     step: fn(&mut Cx, &Direction, Val, &State) -> Result<State>,
 }
 
-const LSTM: Cell = Cell { gates: 4, activations: &["Sigmoid", "Tanh", "Tanh"], step: lstm_step };
-const GRU: Cell = Cell { gates: 3, activations: &["Sigmoid", "Tanh"], step: gru_step };
-const RNN: Cell = Cell { gates: 1, activations: &["Tanh"], step: rnn_step };
+const LSTM: Cell = Cell { is_quantized: false, gates: 4, activations: &["Sigmoid", "Tanh", "Tanh"], step: lstm_step };
+const QUANTIZED_LSTM: Cell = Cell { is_quantized: true, ..LSTM };
+const GRU: Cell = Cell { is_quantized: false, gates: 3, activations: &["Sigmoid", "Tanh"], step: gru_step };
+const RNN: Cell = Cell { is_quantized: false, gates: 1, activations: &["Tanh"], step: rnn_step };
 
 #[derive(Clone, Copy)]
 struct State {
@@ -30,11 +35,56 @@ struct State {
     c: Option<Val>,
 }
 
+/// Weights of a direction, for its inputs or its state.
+#[derive(Clone, Copy)]
+enum Weights {
+    /// `(gates * hidden, inputs)`.
+    Floats(Val),
+    /// `(inputs, gates * hidden)`. What they are multiplied with is quantized by its own range, of all inputs or of the whole batch of
+    /// states; with several threads, ONNX Runtime takes the states of a large batch in parts.
+    Integers { values: Val, scale: Val, zero_point: Val },
+}
+
+impl Weights {
+    /// Those of a direction: inputs for the values and, of quantized ones, for their scale and their zero point.
+    fn of(cx: &mut Cx, cell: &Cell, [values, scale, zero_point]: [usize; 3], direction: usize) -> Result<Weights> {
+        let mut of = |index| part(cx, cx.input(index)?, direction);
+        let values = of(values)?;
+        Ok(match cell.is_quantized {
+            false => Weights::Floats(values),
+            true => Weights::Integers { values, scale: of(scale)?, zero_point: of(zero_point)? },
+        })
+    }
+
+    /// The product of inputs or a state with them.
+    fn product(self, cx: &mut Cx, x: Val, rows: i64) -> Result {
+        match self {
+            Weights::Floats(weights) => cx.call("nn.dense", &[x, weights], &[("units", AttrValue::int(rows))]),
+            Weights::Integers { values, scale, zero_point } => {
+                let [x, x_scale, x_zero] = dynamic_quantized(cx, x)?;
+                let sums = integer_product(cx, (x, Some(x_zero)), (values, Some(zero_point)))?;
+                product_as_floats(cx, sums, x_scale, scale, None)
+            }
+        }
+    }
+
+    /// Themselves, each a variable.
+    fn bound(self, cx: &mut Cx) -> Weights {
+        match self {
+            Weights::Floats(weights) => Weights::Floats(cx.bound("recurrence", weights)),
+            Weights::Integers { values, scale, zero_point } => Weights::Integers {
+                values: cx.bound("recurrence", values),
+                scale: cx.bound("scale", scale),
+                zero_point: cx.bound("zero_point", zero_point),
+            },
+        }
+    }
+}
+
 /// One direction: its weights and functions.
 struct Direction {
     hidden: i64,
-    /// `(gates * hidden, hidden)`.
-    recurrence: Val,
+    recurrence: Weights,
     /// The bias added to the product with `recurrence`, if any.
     bias: Option<Val>,
     /// LSTM only: the peephole weights of the gates i, o and f.
@@ -72,7 +122,7 @@ fn recurrent(cx: &mut Cx, cell: &Cell) -> Results {
     }
     let shape = cx.shape(x)?;
     let &[steps, batch, _] = &shape[..] else { return Err(refuse("an operand that has not three axes")) };
-    let hidden = cx.size(cx.input(2)?, 2)?;
+    let hidden = cx.size(cx.input(2)?, if cell.is_quantized { 1 } else { 2 })?;
     let lengths = match cx.opt(4) {
         Some(lengths) => {
             let lengths = cx.cast(lengths, DType::I32)?;
@@ -113,10 +163,8 @@ const MAX_STEPS: i64 = 4096;
 /// Converts one direction: the states of all steps `(steps, batch, hidden)`, and the last.
 fn direction(cx: &mut Cx, cell: &Cell, shared: &Shared, x: Val, hidden: i64, i: usize, reverse: bool) -> Result<(Val, State)> {
     let x = if reverse { reversed(cx, shared, x)? } else { x };
-    let weights = part(cx, cx.input(1)?, i)?;
-    let recurrence = part(cx, cx.input(2)?, i)?;
-    let rows = cell.gates.saturating_mul(hidden);
-    let mut inputs = cx.call("nn.dense", &[x, weights], &[("units", AttrValue::int(rows))])?;
+    let (weights, recurrence) = (Weights::of(cx, cell, [1, 8, 9], i)?, Weights::of(cx, cell, [2, 10, 11], i)?);
+    let mut inputs = weights.product(cx, x, cell.gates.saturating_mul(hidden))?;
     let mut direction = Direction {
         hidden,
         recurrence,
@@ -196,7 +244,7 @@ fn looped(cx: &mut Cx, cell: &Cell, shared: &Shared, of: Direction, inputs: Val,
     let inputs = cx.bound("inputs", inputs);
     let lengths = shared.lengths.map(|lengths| cx.bound("lengths", lengths));
     let of = Direction {
-        recurrence: cx.bound("recurrence", of.recurrence),
+        recurrence: of.recurrence.bound(cx),
         bias: of.bias.map(|bias| cx.bound("bias", bias)),
         peepholes: of.peepholes.map(|all| all.map(|peephole| cx.bound("peephole", peephole))),
         ..of
@@ -325,13 +373,10 @@ impl Direction {
         }
     }
 
-    /// The product of a state with the recurrence weights, plus its bias.
-    fn recur(&self, cx: &mut Cx, h: Val, weights: Val, bias: Option<Val>, rows: i64) -> Result {
-        let product = cx.call("nn.dense", &[h, weights], &[("units", AttrValue::int(rows))])?;
-        match bias {
-            Some(bias) => cx.binary("add", product, bias),
-            None => Ok(product),
-        }
+    /// The product of a state with the recurrence weights, plus their bias, for so many gates.
+    fn recur(&self, cx: &mut Cx, h: Val, gates: i64) -> Result {
+        let product = self.recurrence.product(cx, h, gates.saturating_mul(self.hidden))?;
+        biased(cx, product, self.bias)
     }
 
     /// Adds the cell's contribution to a gate.
@@ -341,10 +386,17 @@ impl Direction {
     }
 }
 
+fn biased(cx: &mut Cx, product: Val, bias: Option<Val>) -> Result {
+    match bias {
+        Some(bias) => cx.binary("add", product, bias),
+        None => Ok(product),
+    }
+}
+
 // ---- Steps ----
 
 fn rnn_step(cx: &mut Cx, of: &Direction, input: Val, state: &State) -> Result<State> {
-    let recurred = of.recur(cx, state.h, of.recurrence, of.bias, of.hidden)?;
+    let recurred = of.recur(cx, state.h, 1)?;
     let sum = cx.binary("add", input, recurred)?;
     Ok(State { h: of.apply(cx, 0, sum)?, c: None })
 }
@@ -352,7 +404,7 @@ fn rnn_step(cx: &mut Cx, of: &Direction, input: Val, state: &State) -> Result<St
 /// An LSTM step, with gates in the order i, o, f, c.
 fn lstm_step(cx: &mut Cx, of: &Direction, input: Val, state: &State) -> Result<State> {
     let before = state.c.ok_or_else(|| refuse("a cell that is not there"))?;
-    let recurred = of.recur(cx, state.h, of.recurrence, of.bias, of.hidden.saturating_mul(4))?;
+    let recurred = of.recur(cx, state.h, 4)?;
     let sum = cx.binary("add", input, recurred)?;
     let gates = cx.split(sum, 4, -1)?;
     let i = of.peep(cx, gates[0], 0, before)?;
@@ -378,23 +430,28 @@ fn gru_step(cx: &mut Cx, of: &Direction, input: Val, state: &State) -> Result<St
     let (z_in, r_in, h_in) = (inputs[0], inputs[1], inputs[2]);
     let (z, r, candidate);
     if of.linear_before_reset {
-        let recurred = of.recur(cx, h, of.recurrence, of.bias, of.hidden.saturating_mul(3))?;
+        let recurred = of.recur(cx, h, 3)?;
         let recurred = cx.split(recurred, 3, -1)?;
         z = gate(cx, of, z_in, recurred[0])?;
         r = gate(cx, of, r_in, recurred[1])?;
         candidate = cx.b.formula(r, h_in + r * recurred[2])?;
     } else {
-        let weights = cx.split(of.recurrence, 3, 0)?;
+        let Weights::Floats(recurrence) = of.recurrence else { return Err(refuse("integers as weights of a GRU")) };
+        let weights = cx.split(recurrence, 3, 0)?;
         let biases = match of.bias {
             Some(bias) => cx.split(bias, 3, 0)?.into_iter().map(Some).collect(),
             None => vec![None; 3],
         };
-        let z_rec = of.recur(cx, h, weights[0], biases[0], of.hidden)?;
+        let recur = |cx: &mut Cx, h: Val, at: usize| {
+            let product = Weights::Floats(weights[at]).product(cx, h, of.hidden)?;
+            biased(cx, product, biases[at])
+        };
+        let z_rec = recur(cx, h, 0)?;
         z = gate(cx, of, z_in, z_rec)?;
-        let r_rec = of.recur(cx, h, weights[1], biases[1], of.hidden)?;
+        let r_rec = recur(cx, h, 1)?;
         r = gate(cx, of, r_in, r_rec)?;
         let reset = cx.binary("multiply", r, h)?;
-        let recurred = of.recur(cx, reset, weights[2], biases[2], of.hidden)?;
+        let recurred = recur(cx, reset, 2)?;
         candidate = cx.binary("add", h_in, recurred)?;
     }
     let candidate = of.apply(cx, 1, candidate)?;
@@ -410,4 +467,5 @@ pub(crate) const FAMILY: &[Converter] = &[
     op("LSTM", &[7, 14, 22], |cx| recurrent(cx, &LSTM)),
     op("GRU", &[7, 14, 22], |cx| recurrent(cx, &GRU)),
     op("RNN", &[7, 14, 22], |cx| recurrent(cx, &RNN)),
+    op("com.microsoft.DynamicQuantizeLSTM", &[1], |cx| recurrent(cx, &QUANTIZED_LSTM)),
 ];
