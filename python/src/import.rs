@@ -30,7 +30,7 @@ pub(crate) fn import_model<'py>(
 ) -> PyResult<(Module, Bound<'py, PyDict>, Bound<'py, PyDict>, String)> {
     let mut sources = Sources::new();
     let model = match kind {
-        "onnx" => with_threads(py, || read_onnx(name, data, (&shapes, &[]), &mut sources)),
+        "onnx" => with_threads(py, || read_onnx(name, data, (&shapes, &[]), None, &mut sources)),
         "mxnet" => {
             let weights = weights.map(named_of).transpose()?.unwrap_or_default();
             with_threads(py, || read_mxnet(name, &data, (&shapes, weights), &mut sources))

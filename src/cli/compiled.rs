@@ -158,10 +158,11 @@ impl Given {
         Requests { set: vec![], ..self.requests() }
     }
 
-    /// The compiled program in the cache, and its place there, if `--cache` is given. A library of another compiler is not kept.
+    /// The compiled program in the cache, and its place there, if `--cache` is given.
     #[cfg(feature = "jit")]
     pub(crate) fn look_up(&self, console: &Console, settings: &Settings) -> (Option<Artifact>, Option<cache::Place>) {
-        if !self.external.is_empty() {
+        // A library of another compiler and the files beside a model are no part of the key.
+        if !self.external.is_empty() || self.reading.external_data {
             return (None, None);
         }
         let wanted = Wanted {
@@ -191,6 +192,7 @@ impl Given {
         let given = [
             (!self.values.params.is_empty(), "--params"),
             (self.reading.compat, "--compat"),
+            (self.reading.external_data, "--external-data"),
             (self.entry != "main", "--entry"),
             (self.level != MAX_LEVEL, "-O"),
             (self.accuracy != AccuracyName::Fast, "--accuracy"),

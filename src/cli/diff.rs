@@ -7,7 +7,7 @@ use relayc_driver::compare::values::{self, Allowed as Bounds, Runs};
 use relayc_driver::compare::{self, Differences, programs};
 use relayc_driver::outputs::Tolerance;
 use relayc_driver::run::Limits;
-use relayc_driver::{self as driver, Phase, ReadOptions};
+use relayc_driver::{self as driver, Phase};
 use relayc_sys as sys;
 use std::path::PathBuf;
 
@@ -88,7 +88,7 @@ fn of_programs(console: &Console, args: &Args) -> Result<Differences, u8> {
     let set = if sized { args.set.as_slice() } else { &[] };
     let how = match args.run {
         Some(_) => args.reading.how(&args.entry, set),
-        None => ReadOptions::of(args.reading.dialect()),
+        None => args.reading.how("main", &[]),
     };
     let read = |file| {
         let program = driver::check_file(file, Phase::Main, &how);

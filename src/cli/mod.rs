@@ -112,6 +112,9 @@ pub(crate) struct Reading {
     /// today's.
     #[arg(long)]
     compat: bool,
+    /// Read the parts of a model of ONNX in other files of its folder.
+    #[arg(long)]
+    external_data: bool,
 }
 
 impl Reading {
@@ -121,7 +124,8 @@ impl Reading {
 
     /// The options for reading a program with this entry and these sizes of dynamic dimensions.
     fn how(&self, entry: &str, set: &[String]) -> ReadOptions {
-        ReadOptions { set: set.to_vec(), entry: entry.to_owned(), ..ReadOptions::of(self.dialect()) }
+        let external_data = self.external_data;
+        ReadOptions { set: set.to_vec(), entry: entry.to_owned(), external_data, ..ReadOptions::of(self.dialect()) }
     }
 }
 

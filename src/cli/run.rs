@@ -26,7 +26,7 @@ use relayc_driver::optimise;
 use relayc_driver::outputs::{self, Named, OutputRequests, Tolerance};
 use relayc_driver::run::{self, Entry, Limits, Outcome};
 use relayc_driver::steps::{self, StepSelection, Steps};
-use relayc_driver::{Phase, Program, ReadOptions, top};
+use relayc_driver::{Phase, Program, top};
 use relayc_sys as sys;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -193,7 +193,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     // Sizes that are set by their names are those of the whole program; axes are those of the inputs.
     let how = match args.program.set.iter().any(|setting| bind::size_setting(setting).is_some()) {
         true => args.program.how(),
-        false => ReadOptions::of(args.program.reading.dialect()),
+        false => args.program.reading.how("main", &[]),
     };
     let mut program = console.checked(&args.program.file, until, &how)?;
     args.program.change(console, &args.passes, &mut program)?;

@@ -118,8 +118,7 @@ pub fn onnx_bytes(bytes: Vec<u8>, request: &Request) -> Outcome {
         Err(error) => return Outcome { sources, diagnostics: vec![error], imported: None },
     };
     let name = request.model.display().to_string();
-    let folder = request.model.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let read = |outside: &Outside| sys::read_inside(folder, &outside.path, outside.offset, outside.length);
+    let read = beside(&request.model);
     let how = Import {
         name: &name,
         file: sources.next_id(),
@@ -136,6 +135,12 @@ pub fn onnx_bytes(bytes: Vec<u8>, request: &Request) -> Outcome {
         input_names::name_inputs(&mut imported.module, &imported.inputs);
     }
     made(sources, &name, listing, imported, request)
+}
+
+/// Reads parts of a model in other files of its folder.
+fn beside(model: &Path) -> impl Fn(&Outside) -> Result<Vec<u8>, Diagnostic> {
+    let folder = model.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    move |outside| sys::read_inside(folder, &outside.path, outside.offset, outside.length)
 }
 
 /// The outcome of an import that made a program, or failed.
@@ -174,19 +179,22 @@ pub struct Model {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Reads an ONNX model as a program; `shapes` are `--shape`, as written, and `sizes` have numbers. Errors: as [`import`].
+/// Reads an ONNX model as a program; `shapes` are `--shape`, as written, and `sizes` have numbers. Its parts in other files are read
+/// beside a path. Errors: as [`import`].
 pub fn read_onnx(
     name: &str,
     bytes: Vec<u8>,
     (shapes, sizes): (&[String], &[(String, i64)]),
+    parts_of: Option<&Path>,
     sources: &mut Sources,
 ) -> Result<Model, Vec<Diagnostic>> {
     if let Some(misplaced) = misplaced(name, &bytes, MODEL) {
         return Err(vec![misplaced]);
     }
     let shapes = shape::parse_all(shapes, sources).map_err(|error| vec![error])?;
-    let file = sources.next_id();
-    let how = Import { name, file, shapes: &shapes, sizes, constants: &[], keep_going: false, as_params: true, outside: None };
+    let (file, read) = (sources.next_id(), parts_of.map(beside));
+    let outside = read.as_ref().map(|read| read as _);
+    let how = Import { name, file, shapes: &shapes, sizes, constants: &[], keep_going: false, as_params: true, outside };
     let (listing, imported) = import::import(bytes, &how);
     model(name, listing, imported, sources)
 }

@@ -95,6 +95,8 @@ pub struct ReadOptions {
     /// `--set`: sizes for dynamic dimensions of the parameters of `entry`.
     pub set: Vec<String>,
     pub entry: String,
+    /// `--external-data`: whether the parts of a model in other files of its folder are read.
+    pub external_data: bool,
     /// The weights that belong to the program, which the lints compare with the parameters of `entry`.
     pub weights: Option<config::Weights>,
 }
@@ -102,7 +104,8 @@ pub struct ReadOptions {
 impl ReadOptions {
     /// The options of every command without flags.
     pub fn of(dialect: Dialect) -> ReadOptions {
-        ReadOptions { dialect, levels: lint::Levels::default(), set: vec![], entry: "main".to_owned(), weights: None }
+        let (levels, entry) = (lint::Levels::default(), "main".to_owned());
+        ReadOptions { dialect, levels, set: vec![], entry, external_data: false, weights: None }
     }
 }
 
@@ -138,7 +141,7 @@ pub fn read_file(path: &Path, until: Phase, how: &ReadOptions) -> Result<Program
 fn checked_file(path: &Path, until: Phase, how: &ReadOptions) -> Result<Program, Box<Program>> {
     let mut sources = Sources::new();
     let mut timings = Timings::default();
-    let read = timings.time("read", || match package::open(path, &how.set, &mut sources)? {
+    let read = timings.time("read", || match package::open(path, how, &mut sources)? {
         Some(package) => Ok((package.file, Some(package))),
         None => read_source(path, &mut sources).map(|file| (file, None)),
     });

@@ -5,7 +5,7 @@
 //! order of use. If TVM precomputed with weights, they are not, and nothing records the originals.
 
 use super::bind::{self, Packed};
-use super::{Program, tensors};
+use super::{Program, ReadOptions, tensors};
 use relayc_base::diag::{Diagnostic, Severity, codes};
 use relayc_base::text::{count, join_words};
 use relayc_base::{FileId, Idx, Sources};
@@ -36,9 +36,9 @@ pub(super) struct Package {
     pub(crate) set: Vec<String>,
 }
 
-/// Opens the program of an archive or of an ONNX model; `None` for an unreadable file or another one. `set` is `--set`, as written.
+/// Opens the program of an archive or of an ONNX model; `None` for an unreadable file or another one.
 /// Errors: as [`package::read`] and E0005 for its text, or as [`import`](super::import::import).
-pub(super) fn open(path: &Path, set: &[String], sources: &mut Sources) -> Result<Option<Package>, Vec<Diagnostic>> {
+pub(super) fn open(path: &Path, how: &ReadOptions, sources: &mut Sources) -> Result<Option<Package>, Vec<Diagnostic>> {
     // A pipe can be read once, as a text.
     if sys::is_standard(path) || !path.is_file() {
         return Ok(None);
@@ -50,9 +50,9 @@ pub(super) fn open(path: &Path, set: &[String], sources: &mut Sources) -> Result
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx")) || Foreign::is_model(&start) {
         let mut read = |sizes: &[(String, i64)]| {
             let bytes = sys::read_file(path, sys::Limit::model()).map_err(one)?;
-            super::import::read_onnx(&name, bytes, (&[], sizes), sources)
+            super::import::read_onnx(&name, bytes, (&[], sizes), how.external_data.then_some(path), sources)
         };
-        let mut set = set.to_vec();
+        let mut set = how.set.clone();
         let model = match (read(&[]), sizes_of(&set)) {
             // Some operators are imported only where sizes are numbers.
             (Err(_), Some(sizes)) => {
@@ -83,7 +83,7 @@ pub(super) fn open(path: &Path, set: &[String], sources: &mut Sources) -> Result
         return Err(reports);
     }
     let inputs = model.graph.map(|graph| graph.inputs().map(|(_, name)| name.to_owned()).collect());
-    let (weights, set) = (model.weights, set.to_vec());
+    let (weights, set) = (model.weights, how.set.clone());
     Ok(Some(Package { file, name, weights, inputs, model_names: vec![], warnings: vec![], set }))
 }
 

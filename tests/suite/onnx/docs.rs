@@ -63,7 +63,7 @@ program's parameters, such as `input_1`, are understood too.
 |---|---|
 | `--shape NAME=batch,3,224,224` | gives an input a shape of numbers and names; `?` is a dimension of any size |
 | `-i NAME=SPEC` | makes an input a constant, where a shape or an axis depends on it |
-| `--external-data` | reads tensors from other files of the model's folder |
+| `--external-data` | reads tensors from other files of the model's folder; every command that reads a model has it |
 | `--keep-going` | makes results of unsupported nodes inputs |
 
 The tables are generated from the converters. A number in the second column is an operator set that changed the meaning of the

@@ -210,7 +210,7 @@ pub(crate) fn too_many(model: &str, offset: usize, words: impl std::fmt::Display
 pub(crate) fn outside(model: &str, tensor: &str, location: &str) -> Diagnostic {
     let (tensor, location) = (shown(tensor), shown(location));
     Diagnostic::new(codes::E0717, format!("`{model}`: the elements of `{tensor}` are in another file, `{location}`"))
-        .help("`relayc import --external-data` reads files of the model's own folder, and of folders inside it")
+        .help("`--external-data` reads files of the model's own folder, and of folders inside it")
 }
 
 /// A location outside that is not read.
