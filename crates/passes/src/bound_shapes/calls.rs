@@ -24,14 +24,20 @@ pub(super) fn decides(def: &OpDef) -> bool {
     is_one_of(def, &[&ARGWHERE, &ALL_CLASS_NON_MAX_SUPPRESSION])
 }
 
-/// Whether a run of a call can fail.
+/// Whether a run of a call can fail, which its second operand decides.
 pub(super) fn may_trap(call: &Call, graph: &Graph) -> bool {
     let is_float = || call.tensor(1).and_then(|by| graph.dtype(by)).is_ok_and(|dtype| dtype.is_float());
     match call.def.lower {
-        Some(Lower::Divided(_)) => !is_float(),
+        Some(Lower::Divided(_)) => !is_float() && !is_above_0(call),
         _ if call.is_of(&[&TAKE]) => call.text("mode") == "fast",
         _ => call.is_of(&[&GATHER_ND, &SCATTER_ELEMENTS, &SCATTER_ND, &ROI_ALIGN, &ROI_POOL]),
     }
+}
+
+/// Whether all elements of a divisor are known to be above 0.
+fn is_above_0(call: &Call) -> bool {
+    let numbers = call.tensor(1).ok().and_then(|by| by.numbers.as_deref());
+    numbers.is_some_and(|numbers| numbers.iter().all(|number| number.low > 0))
 }
 
 /// The operators that compute each part along the first axis of the first operand from that part alone.
@@ -106,6 +112,27 @@ impl<'g> Walk<'g> {
             def if is_one_of(def, BY_PARTS) => self.by_parts(call),
             _ => self.by_elements(call),
         }
+    }
+
+    /// Gives a call a second operand with which it does not fail where its branch is not taken: a divisor of 1, the first index, a
+    /// region of the first image.
+    pub(super) fn guard(&mut self, call: &mut Call) -> Result<(), Why> {
+        let (data, second) = (call.tensor(0)?, call.tensor(1)?);
+        let is_divided = matches!(call.def.lower, Some(Lower::Divided(_)));
+        if !is_divided && room(&data.dims).contains(&0) {
+            return Err("an operator that fails for every index, in a branch");
+        }
+        let fill = if is_divided { Fill::One } else { Fill::Zero };
+        let (dims, expr) = (second.dims.clone(), self.graph.filled_where_0(second, call.reached, fill)?);
+        call.args[1] = Value::Tensor(Padded::new(expr, &dims));
+        Ok(())
+    }
+
+    /// The length of an axis that indices are compared with: of one without elements, 1 where the branch is not taken, so that the
+    /// index of [`Walk::guard`] is inside.
+    pub(super) fn end(&mut self, call: &Call, n: Number) -> Result<Number, Why> {
+        let least = self.graph.arith(Arith::Sub, Number::ONE, call.reached)?;
+        self.graph.arith(Arith::Max, n, least)
     }
 
     /// The call with its new operands.
@@ -403,7 +430,7 @@ impl<'g> Walk<'g> {
         if !data.dims.iter().zip(indices.dims.iter()).enumerate().all(aligned) {
             return Err(APART);
         }
-        let n = data.dims[axis];
+        let n = self.end(call, data.dims[axis])?;
         let graph = &mut self.graph;
         let (at, dtype) = graph.indices(indices)?;
         let mut with_room = room(&data.dims);

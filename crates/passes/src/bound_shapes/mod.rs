@@ -7,7 +7,7 @@
 //! open, the dimensions of each follow, as vectors of int64.
 //!
 //! The rewrite is sound because what counts is computed from what counts alone, and by the same operators, which trap where they did.
-//! Both branches of an `if` are computed, so operators that trap whatever the branch are refused in them.
+//! Both branches of an `if` are computed: an operator that may trap gets operands that do not where its branch is not taken.
 //!
 //! A loop of as many turns as a size says stays one, of tensors with room for what they are after the last turn. A size that is an
 //! element of a tensor needs a range, as clipped boxes have.
@@ -140,12 +140,12 @@ impl Walk<'_> {
         let values = operands.iter().map(|&arg| self.get(arg)).collect::<Result<Vec<_>, _>>()?;
         let ty = self.graph.module.ty(expr);
         let attrs = self.graph.module.call_attrs(expr).to_vec();
-        let call = Call { def, attrs, args: values, reached: self.reached(expr)?, ty };
+        let mut call = Call { def, attrs, args: values, reached: self.reached(expr)?, ty };
         if def.random {
             return Err("an operator that draws random numbers");
         }
         if call.reached.is_live() && calls::may_trap(&call, &self.graph) {
-            return Err("an operator that may trap, in a branch");
+            self.guard(&mut call)?;
         }
         if let Some(numbers) = self.numbers(&call)? {
             return Ok(numbers);

@@ -142,6 +142,13 @@ impl Graph<'_> {
         self.call(&WHERE, &[mask, x.expr, value], &[])
     }
 
+    /// The tensor, or a value in place of all its elements where a number is 0.
+    pub(super) fn filled_where_0(&mut self, x: &Padded, number: Number, fill: Fill) -> Result<ExprId, Why> {
+        let value = fill.of(self.dtype(x)?).ok_or("a tensor of neither numbers nor bools")?;
+        let (value, holds) = (self.constant(value), self.scalar_of(number, DType::BOOL)?);
+        self.call(&WHERE, &[holds, x.expr, value], &[])
+    }
+
     pub(super) fn dtype(&self, x: &Padded) -> Result<DType, Why> {
         build::dtype(self.module, x.expr).ok_or("a value that is no tensor")
     }

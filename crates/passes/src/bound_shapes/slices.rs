@@ -183,13 +183,14 @@ impl Walk<'_> {
 
     /// The positions on an axis of an open length to which the indices of a `take` lead; one beyond the room where the call fails.
     fn positions_on(&mut self, call: &Call, indices: &Padded, n: Number) -> Result<ExprId, Why> {
+        let end = self.end(call, n)?;
         let graph = &mut self.graph;
         let (at, dtype) = graph.indices(indices)?;
         let mode = call.text("mode");
         let beyond = graph.scalar_of(Number::known(n.high), dtype)?;
         let at = match mode {
             "fast" => {
-                let length = graph.scalar_of(n, dtype)?;
+                let length = graph.scalar_of(end, dtype)?;
                 graph.within(at, length, beyond)?
             }
             "wrap" => {
@@ -223,6 +224,7 @@ impl Walk<'_> {
         let (data, indices) = (call.tensor(0)?, call.tensor(1)?);
         let n = indices.dims.first().and_then(|dim| dim.value()).ok_or(NO_RULE)? as usize;
         let indexed = data.dims.get(..n).ok_or(NO_RULE)?;
+        let lengths = indexed.iter().map(|&dim| self.end(call, dim)).collect::<Result<Vec<_>, _>>()?;
         if call.int("batch_dims").unwrap_or(0) != 0 {
             return Err(NO_RULE);
         }
@@ -232,7 +234,7 @@ impl Walk<'_> {
             let shape: Vec<i64> = std::iter::once(n as i64).chain((1..indices.rank()).map(|_| 1)).collect();
             let (all, dtype) = graph.indices(indices)?;
             let ends: Vec<Number> = indexed.iter().map(|dim| Number::known(dim.high)).collect();
-            let (lengths, beyond) = (graph.tensor_of(indexed, &shape, dtype)?, graph.tensor_of(&ends, &shape, dtype)?);
+            let (lengths, beyond) = (graph.tensor_of(&lengths, &shape, dtype)?, graph.tensor_of(&ends, &shape, dtype)?);
             at = graph.within(all, lengths, beyond)?;
         }
         let at = graph.filled(&Padded { expr: at, ..indices.clone() }, |_| true, Fill::Zero)?;
