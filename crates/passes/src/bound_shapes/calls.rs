@@ -465,9 +465,10 @@ impl<'g> Walk<'g> {
 
     /// From one known number to a size, in known steps.
     fn arange(&mut self, call: &Call) -> Result<Padded, Why> {
-        let number = |at: usize| call.tensor(at)?.numbers.as_deref().and_then(|numbers| numbers.first().copied()).ok_or(NO_RULE);
+        const BY_DATA: Why = "a range whose bounds or step data gives";
+        let number = |at: usize| call.tensor(at)?.numbers.as_deref().and_then(|numbers| numbers.first().copied()).ok_or(BY_DATA);
         let [first, end, step] = [number(0)?, number(1)?, number(2)?];
-        let (Some(from), Some(by)) = (first.value(), step.value().filter(|&by| by > 0)) else { return Err(NO_RULE) };
+        let (Some(from), Some(by)) = (first.value(), step.value().filter(|&by| by > 0)) else { return Err(BY_DATA) };
         let length = self.graph.arith(Arith::Sub, end, first)?;
         let up = self.graph.arith(Arith::Add, length, Number::known(by - 1))?;
         let count = self.graph.arith(Arith::Div, up, step)?;

@@ -127,23 +127,27 @@ impl Walk<'_> {
     /// Positions of an axis.
     fn sliced(&mut self, x: &Padded, axis: usize, [begin, end]: [Number; 2], stride: i64) -> Result<Padded, Why> {
         let n = *x.dims.get(axis).ok_or(NO_RULE)?;
+        let step = stride.checked_abs().filter(|&step| step > 0).ok_or("a stride that no slice has")?;
+        // Downwards, the end may be before the first position.
+        let (first, last) = match stride > 0 {
+            true => (Number::ZERO, n),
+            false => (Number::known(-1), self.graph.arith(Arith::Sub, n, Number::ONE)?),
+        };
         let within = |walk: &mut Self, at: Number| {
             let at = walk.counted_from(at, n)?;
-            let at = walk.graph.arith(Arith::Min, at, n)?;
-            walk.graph.at_least_0(at)
+            let at = walk.graph.arith(Arith::Min, at, last)?;
+            walk.graph.arith(Arith::Max, at, first)
         };
         let (begin, end) = (within(self, begin)?, within(self, end)?);
-        if stride < 1 {
-            return Err(NO_RULE);
-        }
+        let (low, high) = if stride > 0 { (begin, end) } else { (end, begin) };
         let graph = &mut self.graph;
-        let length = graph.arith(Arith::Sub, end, begin)?;
+        let length = graph.arith(Arith::Sub, high, low)?;
         let length = graph.at_least_0(length)?;
-        let up = graph.arith(Arith::Add, length, Number::known(stride - 1))?;
-        let count = graph.arith(Arith::Div, up, Number::known(stride))?;
+        let up = graph.arith(Arith::Add, length, Number::known(step - 1))?;
+        let count = graph.arith(Arith::Div, up, Number::known(step))?;
         let mut dims = x.dims.to_vec();
         dims[axis] = count;
-        if let Some(begin) = begin.value().filter(|begin| begin + count.high * stride < n.high + stride) {
+        if let Some(begin) = begin.value().filter(|begin| stride > 0 && begin + count.high * stride < n.high + stride) {
             let end = (begin + count.high * stride).min(n.high);
             let expr = graph.slice(x.expr, axis, [begin, end, stride])?;
             return Ok(Padded::new(expr, &dims));
