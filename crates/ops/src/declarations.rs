@@ -37,7 +37,7 @@ pub use super::positions::ARGWHERE;
 pub use super::qnn::{
     DEQUANTIZE, QNN_AVG_POOL2D, QNN_CONCATENATE, QNN_CONV2D, QNN_CONV2D_TRANSPOSE, QNN_DENSE, QUANTIZE, QuantizeAttrs, REQUANTIZE,
 };
-pub use super::reduce::{ALL, ANY, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM};
+pub use super::reduce::{ALL, ANY, ARGMAX, ARGMIN, MAX, MEAN, MIN, PROD, SUM, VARIANCE};
 pub use super::reshape::{EXPAND_DIMS, RESHAPE, SQUEEZE};
 pub use super::resize::{DYN_RESIZE2D, RESIZE2D};
 pub use super::scan::{CUMPROD, CUMSUM};

@@ -182,7 +182,7 @@ pub const PROD: OpDef = reduction(
     Some(Lower::Nest(|call| nest::reduction(call, Times, false))),
 );
 
-pub(crate) const MEAN: OpDef = reduction(
+pub const MEAN: OpDef = reduction(
     "mean",
     "The sum along the axes divided by the number of elements. f16 and bf16 compute in f32; integers wrap and divide towards \
      zero; of no floats it is NaN (`src/relay/op/tensor/reduce.cc`).",
@@ -211,7 +211,7 @@ fn averaged(cx: &EvalCx, data: &Tensor, axes: &[usize], count: f64) -> EvalResul
     Ok(in_shape(cx, mean))
 }
 
-pub(crate) const VARIANCE: OpDef = OpDef {
+pub const VARIANCE: OpDef = OpDef {
     name: "variance",
     doc: "The sum of `(data - mean)²` along the axes divided by the number of elements, or by one less if `unbiased`. `mean` \
           broadcasts against `data`; f16 and bf16 compute in f32 (`src/relay/op/tensor/reduce.cc`).",

@@ -11,10 +11,10 @@ use relayc_ops::OpDef;
 use relayc_ops::declarations::{
     ADAPTIVE_AVG_POOL2D, ADAPTIVE_MAX_POOL2D, ADD, ALL, ALL_CLASS_NON_MAX_SUPPRESSION, ANY, ARANGE, ARGMAX, ARGMIN, ARGSORT,
     ARGWHERE, AVG_POOL2D, BATCH_FLATTEN, BATCH_MATMUL, BATCH_NORM, BROADCAST_TO, CONCATENATE, CONV1D, CONV2D, CONV2D_TRANSPOSE,
-    CONV3D, CUMPROD, CUMSUM, DENSE, DYN_BROADCAST_TO, DYN_FULL, DYN_RESHAPE, DYN_RESIZE2D, DYN_STRIDED_SLICE, DYN_TOPK,
-    EXPAND_DIMS, FLOOR_DIVIDE, FLOOR_MOD, FULL, GATHER_ND, GLOBAL_AVG_POOL2D, GLOBAL_MAX_POOL2D, LESS, MAX, MAX_POOL2D, MIN, PAD,
-    PROD, RESHAPE, RESIZE2D, ROI_ALIGN, ROI_POOL, SCATTER_ELEMENTS, SCATTER_ND, SORT, SPLIT, SQUEEZE, STRIDED_SLICE, SUM, TAKE,
-    TOPK, TRANSPOSE, UPSAMPLING, WHERE,
+    CONV3D, CUMPROD, CUMSUM, DENSE, DIVIDE, DYN_BROADCAST_TO, DYN_FULL, DYN_RESHAPE, DYN_RESIZE2D, DYN_STRIDED_SLICE, DYN_TOPK,
+    EXPAND_DIMS, FLOOR_DIVIDE, FLOOR_MOD, FULL, GATHER_ND, GLOBAL_AVG_POOL2D, GLOBAL_MAX_POOL2D, LESS, MAX, MAX_POOL2D, MEAN,
+    MIN, PAD, PROD, RESHAPE, RESIZE2D, ROI_ALIGN, ROI_POOL, SCATTER_ELEMENTS, SCATTER_ND, SORT, SPLIT, SQUEEZE, STRIDED_SLICE,
+    SUM, TAKE, TOPK, TRANSPOSE, UPSAMPLING, VARIANCE, WHERE,
 };
 use relayc_ops::lower::Lower;
 use std::rc::Rc;
@@ -86,6 +86,7 @@ impl<'g> Walk<'g> {
             (&EXPAND_DIMS, Walk::expand_dims),
             (&GATHER_ND, Walk::gather_nd),
             (&MAX, Walk::reduce),
+            (&MEAN, Walk::mean),
             (&MIN, Walk::reduce),
             (&PROD, Walk::reduce),
             (&RESHAPE, Walk::reshape),
@@ -98,6 +99,7 @@ impl<'g> Walk<'g> {
             (&SUM, Walk::reduce),
             (&TAKE, Walk::taken),
             (&TRANSPOSE, Walk::transpose),
+            (&VARIANCE, Walk::mean),
         ]
     }
 
@@ -374,6 +376,29 @@ impl<'g> Walk<'g> {
         let filled = self.graph.filled_unless(data, |axis| of[axis], fill, fails)?;
         let expr = self.graph.call_with(call.def, &[filled], call.attrs.clone())?;
         Ok(Padded::new(expr, &Self::reduced_dims(call, data, &of)))
+    }
+
+    /// Along an open axis, a mean is the sum of what counts, divided by its number.
+    fn mean(&mut self, call: &Call) -> Result<Padded, Why> {
+        let data = call.tensor(0)?;
+        let of = Self::reduced_axes(call, data.rank())?;
+        let dims = Self::reduced_dims(call, data, &of);
+        let summed: Vec<Number> = data.dims.iter().zip(&of).filter(|(_, of)| **of).map(|(&dim, _)| dim).collect();
+        if !summed.iter().any(|dim| dim.is_live()) {
+            let expr = self.again(call)?;
+            return Ok(Padded::new(expr, &dims));
+        }
+        let graph = &mut self.graph;
+        let dtype = graph.dtype(data)?;
+        if !call.is_of(&[&MEAN]) || ![DType::F32, DType::F64].contains(&dtype) {
+            return Err(NO_RULE);
+        }
+        let filled = graph.filled(data, |axis| of[axis], Fill::Zero)?;
+        let sum = graph.call_with(&SUM, &[filled], call.attrs.clone())?;
+        let n = graph.product(&summed)?;
+        let n = graph.scalar_of(n, dtype)?;
+        let expr = graph.call(&DIVIDE, &[sum, n], &[])?;
+        Ok(Padded::new(expr, &dims))
     }
 
     /// Whether a run chooses among no elements, which fails.
