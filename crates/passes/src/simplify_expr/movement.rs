@@ -50,7 +50,7 @@ pub(crate) fn same_order(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<E
 fn reshape(cx: &Cx, module: &mut Module, expr: ExprId, data: ExprId) -> Option<ExprId> {
     sized(module, data)?;
     let dims = sized(module, expr)?;
-    cx.call(module, expr, &RESHAPE, &[data], &to_shape(&dims))
+    cx.call(module, expr, &RESHAPE, &[data], &to_shape(dims))
 }
 
 /// Which axis of the operand each axis of a transposition is.
