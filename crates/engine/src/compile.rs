@@ -463,9 +463,9 @@ impl Compiled {
         before: Option<TraceCallback>,
     ) -> Result<Bound, Box<Diagnostic>> {
         let inputs: Vec<Cow<[u8]>> = tensors_in(args).into_iter().map(bytes).collect();
-        let mut outputs = self.outputs();
-        self.run_session(session, &inputs, &mut outputs, before)?;
         let plan = &self.program.plan;
+        let mut outputs: Vec<Output> = plan.outputs.iter().map(|&id| Output::of(&plan.buffers[id])).collect();
+        self.run_session(session, &inputs, &mut outputs, before)?;
         let mut tensors = plan.outputs.iter().zip(outputs).map(|(&id, output)| output.into_tensor(&plan.buffers[id]));
         Ok(nested(self.ret, &self.module.types, &mut tensors))
     }
@@ -549,10 +549,10 @@ impl Compiled {
         }
     }
 
-    /// Allocates memory for the outputs.
-    pub(super) fn outputs(&self) -> Vec<Output> {
+    /// Allocates buffers for the outputs.
+    pub fn outputs(&self) -> Vec<Vec<u8>> {
         let plan = &self.program.plan;
-        plan.outputs.iter().map(|&id| Output::of(&plan.buffers[id])).collect()
+        plan.outputs.iter().map(|&id| vec![0; plan.buffers[id].bytes() as usize]).collect()
     }
 }
 
@@ -587,7 +587,7 @@ fn bytes_mut(tensor: &mut Tensor) -> Option<&mut [u8]> {
 }
 
 /// The memory of an output: a tensor where a run can write its elements, so that they need no copy.
-pub(super) enum Output {
+enum Output {
     Tensor(Tensor),
     Bytes(Vec<u8>),
 }

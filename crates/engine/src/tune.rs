@@ -6,7 +6,7 @@
 //! ([`super::tuning`]), never by the number of threads, on which no result may depend.
 
 use super::choices::Choices;
-use super::compile::{Compiled, Output, Refused, Settings, bytes};
+use super::compile::{Compiled, Refused, Settings, bytes};
 use super::measure::Times;
 use super::step_times::StepTimes;
 use super::subgraphs;
@@ -197,7 +197,7 @@ struct Side<'a> {
     compiled: &'a Compiled,
     session: PlanSession,
     inputs: Vec<Cow<'a, [u8]>>,
-    outputs: Vec<Output>,
+    outputs: Vec<Vec<u8>>,
 }
 
 /// Runs of each side before those that are measured, and the fewest that are measured.
