@@ -4,6 +4,7 @@ use super::attrs::{ConstExpr, OptDims};
 use super::cast::cast;
 use super::lower::constant;
 use crate::prelude::*;
+use relayc_ir::types::{can_be_held, checked_elements};
 
 attrs! {
     "relay.attrs.InitOpAttrs" =>
@@ -290,7 +291,7 @@ pub(crate) const ONNX: &[(&str, Onnx)] = &[
 ];
 
 /// A tensor of more elements is made when running.
-const CONSTANT_ONNX: i64 = 4096;
+const CONSTANT_ONNX: u64 = 4096;
 
 fn filled_onnx(cx: &mut OnnxCx, value: f64) -> OnnxResult {
     let dtype = cx.out_dtype();
@@ -298,7 +299,7 @@ fn filled_onnx(cx: &mut OnnxCx, value: f64) -> OnnxResult {
         let (value, dims) = (cx.scalar("value", dtype, value)?, cx.out[0].0.clone());
         return Ok(cx.expanded_to(value, &dims)?.into());
     };
-    if shape.iter().try_fold(1i64, |n, &dim| n.checked_mul(dim)).is_some_and(|n| n <= CONSTANT_ONNX) {
+    if can_be_held(&shape) && checked_elements(&shape).is_some_and(|n| n <= CONSTANT_ONNX) {
         let sizes: Vec<usize> = shape.iter().map(|&dim| dim as usize).collect();
         let tensor = Tensor::full(dtype, &sizes, value).ok_or_else(|| format!("`{dtype}`, which no tensor can hold"))?;
         return Ok(cx.constant("value", tensor).into());

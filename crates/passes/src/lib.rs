@@ -130,6 +130,7 @@ const PASSES: &[Pass] = &[
     to_graph_normal_form::PASS,
     cancel_transposes::PASS,
     integer_products::PASS,
+    fold_constants::PASS,
     simplify_inference::PASS,
     crop_windows::PASS,
     einsum_to_batch_matmul::PASS,
