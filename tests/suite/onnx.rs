@@ -6,6 +6,7 @@
 
 mod boxes;
 mod control;
+mod deformed;
 mod docs;
 mod fused;
 mod import;
