@@ -3,6 +3,7 @@
 use super::integer::put;
 use super::number::{Number, int, narrowed, widened};
 use super::words::Words;
+use core::ops::Range;
 
 /// Sums or products along lines of `length` elements, `inner` apart. Integers wrap; floats keep their dtype, those of 16 bits are summed in
 /// float32.
@@ -36,32 +37,32 @@ impl Scan {
         Scan { n_lines, length, inner, product, exclusive, from: Number::read(words), to: Number::read(words) }
     }
 
-    /// Scans a line.
+    /// Scans lines.
     ///
     /// # Safety
-    /// The data has all lines, and the result has room for them. No other thread uses the line's results.
-    pub unsafe fn line(&self, line: usize, data: *const u8, result: *mut u8) {
+    /// The data has all lines, and the result has room for them. No other thread uses the results of these lines.
+    pub unsafe fn lines(&self, lines: Range<usize>, data: *const u8, result: *mut u8) {
         let (from, to) = (self.from.0, self.to.0);
         // SAFETY: as the caller says: every element is one of the line.
         unsafe {
             match self.to.1 {
-                Number::Float(23) => self.of_line(
-                    line,
+                Number::Float(23) => self.of_lines(
+                    lines,
                     |at| data.cast::<f32>().wrapping_add(at).read_unaligned(),
                     |at, x| result.cast::<f32>().wrapping_add(at).write_unaligned(x),
                 ),
-                Number::Float(fraction @ (7 | 10)) => self.of_line(
-                    line,
+                Number::Float(fraction @ (7 | 10)) => self.of_lines(
+                    lines,
                     |at| widened(data.cast::<u16>().wrapping_add(at).read_unaligned(), fraction),
                     |at, x| result.cast::<u16>().wrapping_add(at).write_unaligned(narrowed(x, fraction)),
                 ),
-                Number::Float(_) => self.of_line(
-                    line,
+                Number::Float(_) => self.of_lines(
+                    lines,
                     |at| data.cast::<f64>().wrapping_add(at).read_unaligned(),
                     |at, x| result.cast::<f64>().wrapping_add(at).write_unaligned(x),
                 ),
-                number => self.of_line(
-                    line,
+                number => self.of_lines(
+                    lines,
                     |at| int(data.wrapping_add(at * from), self.from) as i64,
                     |at, x: i64| {
                         let x = if number == Number::Bool { i64::from(x != 0) } else { x };
@@ -72,20 +73,43 @@ impl Scan {
         }
     }
 
-    fn of_line<N: Sum>(&self, line: usize, read: impl Fn(usize) -> N, write: impl Fn(usize, N)) {
-        let (n, inner) = (self.length, self.inner);
-        let first = line / inner * n * inner + line % inner;
+    /// Lines beside each other are scanned together.
+    fn of_lines<N: Sum>(&self, lines: Range<usize>, read: impl Fn(usize) -> N, write: impl Fn(usize, N)) {
+        let mut line = lines.start;
+        while line < lines.end {
+            let at = line % self.inner;
+            let start = (line - at) * self.length + at;
+            if (self.inner - at).min(lines.end - line) >= TOGETHER {
+                self.together::<N, TOGETHER>(start, &read, &write);
+                line += TOGETHER;
+            } else {
+                self.together::<N, 1>(start, &read, &write);
+                line += 1;
+            }
+        }
+    }
+
+    fn together<N: Sum, const LINES: usize>(&self, start: usize, read: &impl Fn(usize) -> N, write: &impl Fn(usize, N)) {
         let joined = |before: N, x: N| if self.product { before.times(x) } else { before.plus(x) };
-        let mut before = self.exclusive.then_some(if self.product { N::ONE } else { N::ZERO });
-        for at in 0..n {
-            let x = read(first + at * inner);
+        let mut before = [if self.product { N::ONE } else { N::ZERO }; LINES];
+        for at in 0..self.length {
+            let first = start + at * self.inner;
+            let elements: [N; LINES] = core::array::from_fn(|line| read(first + line));
             // Without one before it the first element is as it is: a sum with +0 would lose the sign of -0.
-            let with = before.map_or(x, |before| joined(before, x));
-            write(first + at * inner, if self.exclusive { before.unwrap_or(x) } else { with });
-            before = Some(with);
+            let as_it_is = at == 0 && !self.exclusive;
+            let with: [N; LINES] = core::array::from_fn(|line| {
+                let x = elements[line];
+                if as_it_is { x } else { joined(before[line], x) }
+            });
+            let results = if self.exclusive { before } else { with };
+            results.into_iter().enumerate().for_each(|(line, x)| write(first + line, x));
+            before = with;
         }
     }
 }
+
+/// Number of lines that are scanned together.
+const TOGETHER: usize = 16;
 
 /// The type in which a scan sums. Integers wrap; the low bits are right in any type that is as wide.
 pub(crate) trait Sum: Copy {
@@ -130,6 +154,31 @@ floats!(f32, f64);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_together_give_what_each_alone_gives() {
+        let (n_lines, length, inner) = (42, 3, 21);
+        let data: Vec<f32> = (0..n_lines * length).map(|at| if at % 5 == 0 { -0.0 } else { at as f32 * 0.3 - 7.0 }).collect();
+        for (product, exclusive) in [(false, false), (false, true), (true, false), (true, true)] {
+            let number = (4, Number::Float(23));
+            let scan = Scan { n_lines, length, inner, product, exclusive, from: number, to: number };
+            let scanned = |lines: &[Range<usize>]| {
+                let mut result = vec![0f32; data.len()];
+                for lines in lines {
+                    // SAFETY: both have all lines.
+                    unsafe { scan.lines(lines.clone(), data.as_ptr().cast(), result.as_mut_ptr().cast()) };
+                }
+                result.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+            };
+            let alone: Vec<Range<usize>> = (0..n_lines).map(|line| line..line + 1).collect();
+            assert_eq!(scanned(&[0..40, 40..42]), scanned(&alone));
+            assert_eq!(scanned(&[0..19, 19..42]), scanned(&alone));
+            if !product {
+                let first: Vec<f32> = scanned(&alone)[..inner].iter().map(|&bits| f32::from_bits(bits)).collect();
+                assert_eq!(first, if exclusive { vec![0.0; inner] } else { data[..inner].to_vec() });
+            }
+        }
+    }
 
     #[test]
     fn words_are_read_as_they_were_written() {

@@ -292,7 +292,7 @@ impl<'a> Step<'a> {
                 let share = |number| {
                     let (scan, data, result) = call.get();
                     // SAFETY: the buffers hold the lines, which are different in each share.
-                    part(scan.n_lines, number, n_shares).for_each(|line| unsafe { scan.line(line, *data, *result) });
+                    unsafe { scan.lines(part(scan.n_lines, number, n_shares), *data, *result) };
                 };
                 // SAFETY: no step runs inside of another.
                 unsafe { pool.run(n_shares, &share) };

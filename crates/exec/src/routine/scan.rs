@@ -1,6 +1,7 @@
 //! Scans as the runtime's, which artifacts run too.
 
 use super::{Bytes, RoutineContext, number};
+use relayc_codegen::pool::part;
 use relayc_ir::kernel::Scan;
 use relayc_runtime::scan;
 
@@ -21,10 +22,12 @@ pub(super) fn run(kernel: &Scan, args: &[Bytes], means: &RoutineContext) {
     let scan = of_kernel(kernel);
     let n = scan.n_lines * scan.length;
     let (data, result) = (args[0].holding(n * scan.from.0), args[1].holding(n * scan.to.0));
-    means.lines(kernel.lines.count(), &|line, _| {
+    means.pool.run(means.shares, &|_, shares| {
         let (data, result) = (data, result);
-        // SAFETY: the tensors have room for all lines, and this is the only task of this one.
-        unsafe { scan.line(line, data.start, result.start) };
+        for share in shares {
+            // SAFETY: the tensors have room for all lines, and this is the only task of these.
+            unsafe { scan.lines(part(scan.n_lines, share, means.shares), data.start, result.start) };
+        }
     });
 }
 
