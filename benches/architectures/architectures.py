@@ -232,7 +232,10 @@ def stage_time(model):
     found = {}
     words = [model.text, "--params", model.weights, "--inputs", inputs, "--json"]
     try:
-        flops = sum(group["flops"] or 0 for group in json.loads(command(model.relayc, "profile", *words, "--threads", 1))["groups"])
+        profile = json.loads(command(model.relayc, "profile", *words, "--threads", 1))
+        # Of a program that branches, each subgraph has groups.
+        groups = [group for part in profile.get("subgraphs", [profile]) for group in part["groups"]]
+        flops = sum(group["flops"] or 0 for group in groups)
         for threads in THREADS:
             engines = {engine: Engine(engine, model.onnx, inputs, threads) for engine in ["onnxruntime", "openvino"]}
             rounds, probes = [], []
