@@ -23,6 +23,7 @@ mod microsoft;
 mod microsoft_attention;
 mod microsoft_bits;
 mod microsoft_fused;
+mod neighbours;
 mod norm;
 mod normalization;
 mod optional;
@@ -58,6 +59,7 @@ const FAMILIES: &[&[Converter]] = &[
     control::FAMILY,
     conv::FAMILY,
     counted::conv_transpose::FAMILY,
+    counted::deform_conv::FAMILY,
     counted::determinant::FAMILY,
     counted::grid::FAMILY,
     counted::moving::FAMILY,

@@ -2,6 +2,7 @@
 
 use super::super::formula::{call2, select};
 use super::building_blocks::*;
+use super::neighbours::{Between, Rows, last_position};
 use super::{Converter, op};
 
 fn grid_sample(cx: &mut Cx) -> Results {
@@ -104,68 +105,22 @@ fn has_whole_sides(cx: &Cx, boxes: Val, scale: f64) -> bool {
     cx.known(boxes).is_some_and(|boxes| boxes.to_f64s().chunks(4).all(whole))
 }
 
-/// The rows or columns on both sides of points: `(boxes, points)` each.
-struct Between {
-    low: Val,
-    high: Val,
-    /// The weights of the two; 0 for a point outside.
-    weights: [Val; 2],
-}
-
 /// Weighs the four neighbours of each point, and averages the points of each bin, or takes its largest neighbour.
 fn interpolated(cx: &mut Cx, x: Val, boxes: Val, pictures: Val, points: &Points) -> Results {
     let &Points { bins: [height, width], of_bin, largest, .. } = points;
     let (of_point, of_points) = if largest { ("maximum", "max") } else { ("add", "mean") };
     let (channels, dtype) = (cx.size(x, 1)?, cx.dtype(boxes)?);
-    let (rows, columns) = (last_position(cx, x, 2, dtype)?, last_position(cx, x, 3, dtype)?);
-    let (ys, xs) = (between(cx, boxes, 1, height, rows, points)?, between(cx, boxes, 0, width, columns, points)?);
-    // Pictures as rows of channels, and the row at which each box's picture begins.
-    let last = cx.transpose(x, &[0, 2, 3, 1])?;
-    let table = cx.reshape(last, &[-1, channels])?;
+    let rows = Rows::of(cx, x, 1)?;
+    let lasts = [last_position(cx, x, 2, dtype)?, last_position(cx, x, 3, dtype)?];
+    let (ys, xs) = (between(cx, boxes, 1, height, lasts[0], points)?, between(cx, boxes, 0, width, lasts[1], points)?);
     let pictures = cx.cast(pictures, DType::I64)?;
-    let (elements, stride) = match (cx.size(x, 2), cx.size(x, 3)) {
-        (Ok(rows), Ok(columns)) => (cx.put(Tensor::scalar(rows.saturating_mul(columns)))?, cx.put(Tensor::scalar(columns))?),
-        _ => {
-            let shape = cx.shape_of(x)?;
-            let (rows, columns) = (cx.at(shape, 2, 0)?, cx.at(shape, 3, 0)?);
-            (cx.binary("multiply", rows, columns)?, columns)
-        }
-    };
-    let starts = cx.binary("multiply", pictures, elements)?;
+    let starts = cx.binary("multiply", pictures, rows.of_picture)?;
     let starts = cx.reshape(starts, &[-1, 1, 1])?;
-    let mut sum = None;
-    for (y, of_y) in [(ys.low, ys.weights[0]), (ys.high, ys.weights[1])] {
-        let y = cx.binary("multiply", y, stride)?;
-        let (y, of_y) = (cx.expand_dims(y, 2, 1)?, cx.expand_dims(of_y, 2, 2)?);
-        let line = cx.binary("add", starts, y)?;
-        for (x, of_x) in [(xs.low, xs.weights[0]), (xs.high, xs.weights[1])] {
-            let x = cx.expand_dims(x, 1, 1)?;
-            let of_x = cx.expand_dims(of_x, 1, 1)?;
-            let of_x = cx.expand_dims(of_x, 3, 1)?;
-            let at = cx.binary("add", line, x)?;
-            let found = cx.call("take", &[table, at], &[("axis", int(0)), ("mode", AttrValue::str("clip"))])?;
-            let share = cx.b.formula(found, found * (of_y * of_x))?;
-            sum = Some(match sum {
-                Some(sum) => cx.binary(of_point, sum, share)?,
-                None => share,
-            });
-        }
-    }
-    let sum = sum.ok_or_else(|| refuse("points without neighbours"))?;
+    let (ys, xs) = (ys.expanded(cx, 2)?, xs.expanded(cx, 1)?);
+    let sum = rows.weighed(cx, starts, &ys, &xs, of_point)?;
     let binned = cx.reshape(sum, &[-1, height, of_bin, width, of_bin, channels])?;
     let reduced = cx.reduce(of_points, binned, &[2, 4], false)?;
     one(cx.transpose(reduced, &[0, 3, 1, 2])?)
-}
-
-/// The last position of an axis, as a scalar.
-fn last_position(cx: &mut Cx, x: Val, axis: usize, dtype: DType) -> Result {
-    if let Ok(length) = cx.size(x, axis) {
-        return cx.scalar(dtype, f64::from(u32::try_from(length.saturating_sub(1)).unwrap_or(u32::MAX)));
-    }
-    let shape = cx.shape_of(x)?;
-    let length = cx.at(shape, i64::try_from(axis).unwrap_or(i64::MAX), 0)?;
-    let length = cx.cast(length, dtype)?;
-    cx.b.formula(length, length - 1.0)
 }
 
 /// Places of the boxes' points along an axis with a `last` position: 0 for columns, 1 for rows.

@@ -1,17 +1,17 @@
-//! Converts transposed and deformable convolutions.
+//! Converts transposed convolutions.
 
 use super::building_blocks::*;
 use super::window::{Window, n_spatial};
 use super::{Converter, op};
 
 /// The window of a weight, whose spatial axes follow the first two.
-struct Shape {
-    n: usize,
-    weight: Vec<i64>,
-    window: Window,
+pub(super) struct Shape {
+    pub(super) n: usize,
+    pub(super) weight: Vec<i64>,
+    pub(super) window: Window,
 }
 
-fn shape(cx: &mut Cx, x: Val, weight: Val) -> Result<Shape> {
+pub(super) fn shape(cx: &mut Cx, x: Val, weight: Val) -> Result<Shape> {
     let (rank, weight) = (cx.rank(x)?, cx.sizes(weight)?);
     let n = n_spatial(rank)?;
     if weight.len() != n + 2 {
@@ -102,44 +102,12 @@ fn conv_transpose(cx: &mut Cx) -> Results {
 }
 
 /// Adds the bias of each channel, if the node has one.
-fn biased(cx: &mut Cx, out: Val, index: usize) -> Results {
+pub(super) fn biased(cx: &mut Cx, out: Val, index: usize) -> Results {
     one(match cx.opt(index) {
         Some(bias) => cx.binary("nn.bias_add", out, bias)?,
         None => out,
     })
 }
 
-/// Samples between the border and one element outside are parts of the border's elements in ONNX, and 0 or whole ones in Relay
-/// (`python/tvm/topi/nn/deformable_conv2d.py`). Of a picture with zeros around it both are the same.
-fn deform_conv(cx: &mut Cx) -> Results {
-    let (x, weight, offset) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
-    if cx.opt(4).is_some() {
-        return Err(refuse("a mask, which Relay's operator does not have"));
-    }
-    let shape = shape(cx, x, weight)?;
-    if shape.n != 2 {
-        return Err(refuse(format!("{} spatial axes, where Relay has two", shape.n)));
-    }
-    let mut window = shape.window;
-    if window.same.is_some() || window.pads.iter().any(|&pad| pad < 1) {
-        return Err(refuse("`pads` below 1, of which Relay's operator takes samples at the border otherwise"));
-    }
-    window.pads.iter_mut().for_each(|pad| *pad -= 1);
-    let (zero, around) = (cx.like(x, 0.0)?, [(0, 0), (0, 0), (1, 1), (1, 1)]);
-    let x = cx.padded(x, zero, &around, "constant")?;
-    let mut attrs = window.attrs().to_vec();
-    attrs.extend([
-        ("groups", AttrValue::int(cx.int("group", 1)?)),
-        ("deformable_groups", AttrValue::int(cx.int("offset_group", 1)?)),
-        ("channels", AttrValue::int(shape.weight[0])),
-        ("kernel_size", ints(&window.kernel)),
-    ]);
-    let out = cx.call("nn.deformable_conv2d", &[x, offset, weight], &attrs)?;
-    biased(cx, out, 3)
-}
-
-pub(crate) const FAMILY: &[Converter] = &[
-    op("ConvTranspose", &[1, 11, 22], conv_transpose)
-        .but("more than three spatial axes; a weight of unknown shape; `output_shape` over unknown dimensions"),
-    op("DeformConv", &[19, 22], deform_conv).but("masks; `pads` below 1; other than two spatial axes; a weight of unknown shape"),
-];
+pub(crate) const FAMILY: &[Converter] = &[op("ConvTranspose", &[1, 11, 22], conv_transpose)
+    .but("more than three spatial axes; a weight of unknown shape; `output_shape` over unknown dimensions")];

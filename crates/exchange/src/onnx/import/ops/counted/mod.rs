@@ -11,6 +11,7 @@
 )]
 
 pub(super) mod conv_transpose;
+pub(super) mod deform_conv;
 pub(super) mod determinant;
 pub(super) mod grid;
 mod interpolation;
