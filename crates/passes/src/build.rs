@@ -8,7 +8,7 @@ use relayc_ir::types::{DType, Dim, Ty, Types, dims_of};
 use relayc_ir::{AttrValue, ConstId, ExprId, ExprKind, FuncId, Module, Object, Operand, VarId};
 use relayc_ops::call;
 pub(crate) use relayc_ops::call::{project, set_ty, tuple, typed};
-use relayc_ops::declarations::CAST;
+use relayc_ops::declarations::{CAST, RESHAPE, TRANSPOSE};
 use relayc_ops::lower::Lower;
 use relayc_ops::{OpDef, Table};
 
@@ -96,6 +96,25 @@ impl PassCx<'_> {
     pub(crate) fn cast(&self, module: &mut Module, span: Span, data: ExprId, to: DType) -> Option<ExprId> {
         let values = CAST.attrs?.values(&[("dtype", AttrValue::DType(Some(to)))]);
         self.typed_call(module, span, &CAST, &[data], values)
+    }
+
+    /// Builds a transposition; `axes` in order leave a tensor as it is.
+    pub(crate) fn transposed(&self, module: &mut Module, span: Span, data: ExprId, axes: &[usize]) -> Option<ExprId> {
+        if axes.is_sorted() {
+            return Some(data);
+        }
+        let axes = axes.iter().map(|&axis| i64::try_from(axis).ok()).collect::<Option<Vec<_>>>()?;
+        let values = TRANSPOSE.attrs?.values(&[("axes", AttrValue::ints(&axes))]);
+        self.typed_call(module, span, &TRANSPOSE, &[data], values)
+    }
+
+    /// Builds a reshape; a tensor of that shape stays as it is.
+    pub(crate) fn reshaped(&self, module: &mut Module, span: Span, data: ExprId, shape: &[Dim]) -> Option<ExprId> {
+        if dims(module, data)? == shape {
+            return Some(data);
+        }
+        let values = RESHAPE.attrs?.values(&to_shape(shape));
+        self.typed_call(module, span, &RESHAPE, &[data], values)
     }
 
     /// The type of a call of an operator, if its relation accepts the operands and determines the type.

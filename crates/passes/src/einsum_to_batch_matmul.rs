@@ -9,13 +9,13 @@
 //!     →    reshape(nn.batch_matmul(reshape(%q, newshape=[8, 20, 4]), reshape(%k, newshape=[8, 30, 4]), transpose_b=True), newshape=[2, 4, 20, 30])
 //! ```
 
-use super::build::{dims, dtype, to_shape};
+use super::build::{dims, dtype};
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use relayc_base::Span;
 use relayc_ir::types::{DType, Dim, SymbolOp};
 use relayc_ir::{AttrValue, ExprId, ExprKind, Module};
-use relayc_ops::declarations::{BATCH_MATMUL, BatchedProduct, EINSUM, RESHAPE, TRANSPOSE};
+use relayc_ops::declarations::{BATCH_MATMUL, BatchedProduct, EINSUM};
 
 pub(crate) const PASS: Pass = Pass {
     name: "einsum-to-batch-matmul",
@@ -58,8 +58,8 @@ fn product(module: &mut Module, cx: &PassCx, expr: ExprId) -> Option<ExprId> {
     let result = cx.typed_call(module, calls.span, &BATCH_MATMUL, &[left, right], attrs)?;
     let of_left = batch.iter().chain(rows).map(|&axis| shapes[0][axis]);
     let shape: Vec<Dim> = of_left.chain(columns.iter().map(|&axis| shapes[1][axis])).collect();
-    let result = calls.reshaped(module, result, &shape)?;
-    calls.transposed(module, result, &product.result)
+    let result = cx.reshaped(module, calls.span, result, &shape)?;
+    cx.transposed(module, calls.span, result, &product.result)
 }
 
 /// Makes calls in place of one.
@@ -71,24 +71,7 @@ struct Calls<'a> {
 impl Calls<'_> {
     /// An operand with its axes in three parts.
     fn ordered(&self, module: &mut Module, operand: ExprId, parts: &[Vec<usize>; 3], shape: [Dim; 3]) -> Option<ExprId> {
-        let operand = self.transposed(module, operand, &parts.concat())?;
-        self.reshaped(module, operand, &shape)
-    }
-
-    fn transposed(&self, module: &mut Module, expr: ExprId, axes: &[usize]) -> Option<ExprId> {
-        if axes.is_sorted() {
-            return Some(expr);
-        }
-        let axes = axes.iter().map(|&axis| i64::try_from(axis).ok()).collect::<Option<Vec<_>>>()?;
-        let attrs = TRANSPOSE.attrs?.values(&[("axes", AttrValue::ints(&axes))]);
-        self.cx.typed_call(module, self.span, &TRANSPOSE, &[expr], attrs)
-    }
-
-    fn reshaped(&self, module: &mut Module, expr: ExprId, shape: &[Dim]) -> Option<ExprId> {
-        if dims(module, expr)? == shape {
-            return Some(expr);
-        }
-        let attrs = RESHAPE.attrs?.values(&to_shape(shape));
-        self.cx.typed_call(module, self.span, &RESHAPE, &[expr], attrs)
+        let operand = self.cx.transposed(module, self.span, operand, &parts.concat())?;
+        self.cx.reshaped(module, self.span, operand, &shape)
     }
 }

@@ -65,6 +65,7 @@ mod push_strides_up;
 pub mod quantize;
 mod refined;
 pub mod regions;
+mod regions_channels_last;
 mod remove_unused_functions;
 pub mod rewrite;
 mod simplify_expr;
@@ -148,6 +149,7 @@ const PASSES: &[Pass] = &[
     elementwise_before_join::PASS,
     elementwise_before_transpose::PASS,
     pointwise_convolutions::PASS,
+    regions_channels_last::PASS,
     half_compute_legalize::PASS,
     alter_op_layout::PASS,
     fold_constants::PASS,

@@ -157,10 +157,8 @@ impl Pointwise<'_> {
         (axes == [0, 2, 1]).then_some(operand)
     }
 
-    fn transposed(&self, module: &mut Module, expr: ExprId, axes: &[i64]) -> Option<ExprId> {
-        let attrs = TRANSPOSE.attrs?.values(&[("axes", AttrValue::ints(axes))]);
-        let span = module.exprs[expr].span;
-        self.cx.typed_call(module, span, &TRANSPOSE, &[expr], attrs)
+    fn transposed(&self, module: &mut Module, expr: ExprId, axes: &[usize]) -> Option<ExprId> {
+        self.cx.transposed(module, module.exprs[expr].span, expr, axes)
     }
 
     fn reshaped(&self, module: &mut Module, expr: ExprId, shape: &[i64]) -> Option<ExprId> {

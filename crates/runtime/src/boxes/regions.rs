@@ -40,9 +40,6 @@ pub enum OfBin {
 /// The most points of a bin: a region may be as large as a float.
 const MAX_POINTS: f64 = 16_777_216.0;
 
-const SINGLE: (usize, Number) = (4, Number::Float(23));
-const DOUBLE: (usize, Number) = (8, Number::Float(52));
-
 /// So many channels are computed at once, each point having its weights once for all of them.
 const TOGETHER: usize = 16;
 
@@ -153,17 +150,26 @@ impl Regions {
         let n_bins = self.bins[0] * self.bins[1];
         for bin in 0..n_bins {
             let at = [bin / self.bins[1], bin % self.bins[1]];
+            // SAFETY: as the caller says.
+            if let Some(values) = unsafe { self.in_place(line * n_bins + bin, operands) } {
+                let images = operands[0].cast::<T>();
+                // SAFETY: as the caller says.
+                unsafe { self.sampled::<T, true>(&row, at, 0, values, |at| images.wrapping_add(at).read_unaligned()) };
+                continue;
+            }
             for first in (0..self.n_channels).step_by(TOGETHER) {
                 let n = TOGETHER.min(self.n_channels - first);
                 let mut values = [T::ZERO; TOGETHER];
                 let images = operands[0];
-                // SAFETY: as the caller says. Elements of known types are read without asking for each.
+                let element = |at: usize| {
+                    // SAFETY: `sampled` asks for elements that are there.
+                    unsafe { T::element(images, at, self.element) }
+                };
+                // SAFETY: as the caller says.
                 unsafe {
-                    match (self.of_bin, self.element.0) {
-                        (OfBin::LargestElement, _) => self.elements(&row, at, first, images, &mut values[..n]),
-                        (_, 4) => self.sampled(&row, at, first, &mut values[..n], |at| T::element(images, at, SINGLE)),
-                        (_, 8) => self.sampled(&row, at, first, &mut values[..n], |at| T::element(images, at, DOUBLE)),
-                        _ => self.sampled(&row, at, first, &mut values[..n], |at| T::element(images, at, self.element)),
+                    match self.of_bin {
+                        OfBin::LargestElement => self.elements(&row, at, first, images, &mut values[..n]),
+                        _ => self.sampled::<T, false>(&row, at, first, &mut values[..n], element),
                     }
                 }
                 for (channel, value) in (first..).zip(&values[..n]) {
@@ -178,6 +184,19 @@ impl Regions {
         }
     }
 
+    /// A bin of the result, if it can be computed where it lies: all channels one after the other, with a point's weights once for all
+    /// and whole vectors of elements.
+    ///
+    /// # Safety
+    /// The result has such a bin, and no other thread uses it.
+    unsafe fn in_place<'a, T: Real>(&self, bin: usize, operands: &Operands) -> Option<&'a mut [T]> {
+        let values = operands[2].cast::<T>().wrapping_add(bin * self.n_channels);
+        let is_own = self.element.0 == size_of::<T>() && self.of_bin != OfBin::LargestElement;
+        let lies_so = self.channels_last && is_own && values.is_aligned();
+        // SAFETY: as the caller says.
+        lies_so.then(|| unsafe { core::slice::from_raw_parts_mut(values, self.n_channels) })
+    }
+
     /// The position of a channel in an image, and the distances of channels, rows, and columns.
     fn places(&self, image: usize, channel: usize) -> (usize, [usize; 3]) {
         let [height, width] = self.dims;
@@ -189,12 +208,12 @@ impl Regions {
         }
     }
 
-    /// Samples a bin in channels from `first` on, as many as there are values.
+    /// Samples a bin in channels from `first` on, as many as there are values; `DENSE` if they lie one after the other.
     ///
     /// # Safety
     /// The images have these channels, and `element` reads an element of them.
     #[inline(always)]
-    unsafe fn sampled<T: Real>(
+    unsafe fn sampled<T: Real, const DENSE: bool>(
         &self,
         row: &[T; 5],
         bin: [usize; 2],
@@ -203,40 +222,67 @@ impl Regions {
         element: impl Fn(usize) -> T,
     ) {
         let n_points = self.points(row);
-        let count = T::at(n_points[0] * n_points[1]);
+        let count = n_points[0] * n_points[1];
+        // SAFETY: as the caller says.
+        unsafe {
+            if self.of_bin != OfBin::Mean {
+                self.merged::<T, DENSE>(row, bin, first, values, element, T::at(f64::NEG_INFINITY), T::largest);
+            } else if (count as u64).is_power_of_two() {
+                // A power of two divides as its reciprocal multiplies.
+                let share = T::at(1.0 / count);
+                self.merged::<T, DENSE>(row, bin, first, values, element, T::ZERO, |sum, sample| sum + sample * share);
+            } else {
+                let count = T::at(count);
+                self.merged::<T, DENSE>(row, bin, first, values, element, T::ZERO, |sum, sample| sum + sample / count);
+            }
+        }
+    }
+
+    /// Merges the points of a bin, beginning with `none`.
+    ///
+    /// # Safety
+    /// As of [`Regions::sampled`].
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "a loop over points, inlined for each way to merge them")]
+    unsafe fn merged<T: Real, const DENSE: bool>(
+        &self,
+        row: &[T; 5],
+        bin: [usize; 2],
+        first: usize,
+        values: &mut [T],
+        element: impl Fn(usize) -> T,
+        none: T,
+        merge: impl Fn(T, T) -> T,
+    ) {
+        let n_points = self.points(row);
+        let sides = [self.side(row, 0), self.side(row, 1)];
         let taps = |axis: usize, point: usize| {
-            let (start, length) = self.side(row, axis);
+            let (start, length) = sides[axis];
             let begin = start + T::at(bin[axis] as f64) * length;
             let at = begin + (T::at(point as f64) + T::at(0.5)) * length / T::at(n_points[axis]);
             Taps::of(at, self.dims[axis])
         };
         let (start, [channel, down, right]) = self.places(row[0].to_f64() as usize, first);
-        let is_mean = self.of_bin == OfBin::Mean;
-        if !is_mean {
-            values.fill(T::at(f64::NEG_INFINITY));
-        }
+        let channel = if DENSE { 1 } else { channel };
+        values.fill(none);
         for y in 0..n_points[0] as usize {
             let ys = taps(0, y);
             for x in 0..n_points[1] as usize {
                 let Some((ys, xs)) = ys.zip(taps(1, x)) else {
-                    // Means begin at +0, to which another one adds nothing.
-                    if !is_mean {
-                        each(values, is_mean, count, start, channel, |_| T::ZERO);
-                    }
+                    each(values, start, channel, &merge, |_| T::ZERO);
                     continue;
                 };
                 let [[a, b], [c, d]] = ys.at.map(|y| xs.at.map(|x| y.wrapping_mul(down).wrapping_add(x.wrapping_mul(right))));
                 let ([wa, wb], [wy, wz]) = (xs.weights, ys.weights);
                 let element = |place: usize, tap: usize| element(place.wrapping_add(tap));
                 if (ys.n, xs.n) == (2, 2) {
-                    each(values, is_mean, count, start, channel, |at| {
+                    each(values, start, channel, &merge, |at| {
                         (element(at, a) * wa + element(at, b) * wb) * wy + (element(at, c) * wa + element(at, d) * wb) * wz
                     });
                     continue;
                 }
                 let of = |at: usize, y: usize, x: usize| element(at, [[a, b], [c, d]][y][x]);
-                let sample = |at: usize| ys.sum(|y| xs.sum(|x| of(at, y, x)));
-                each(values, is_mean, count, start, channel, sample);
+                each(values, start, channel, &merge, |at| ys.sum(|y| xs.sum(|x| of(at, y, x))));
             }
         }
     }
@@ -297,12 +343,12 @@ impl<T: Real> Taps<T> {
     }
 }
 
-/// Adds a point to the mean of a bin in each channel, or takes the larger.
+/// Merges a point with the value of each channel.
 #[inline(always)]
-fn each<T: Real>(values: &mut [T], is_mean: bool, count: T, start: usize, channel: usize, sample: impl Fn(usize) -> T) {
+fn each<T: Real>(values: &mut [T], start: usize, channel: usize, merge: impl Fn(T, T) -> T, sample: impl Fn(usize) -> T) {
     let mut at = start;
     for value in values {
-        *value = if is_mean { *value + sample(at) / count } else { value.largest(sample(at)) };
+        *value = merge(*value, sample(at));
         at = at.wrapping_add(channel);
     }
 }
