@@ -4,6 +4,7 @@
 //! away.
 
 use super::real::Real;
+use core::ops::Range;
 
 /// A box, given by two opposite corners: the begins of both axes, their ends, and its area.
 pub(super) fn sides<T: Real>(corners: [T; 4]) -> [T; 5] {
@@ -21,17 +22,23 @@ fn overlap<T: Real>(a: [T; 5], b: [T; 5]) -> T {
     if all <= T::ZERO { T::ZERO } else { both / all }
 }
 
-/// Strips across the first axis, each at least as wide as any box: boxes that overlap begin in the same strip or in neighbours.
+/// Strips across the first axis, in which boxes begin. A box overlaps with those alone that begin before its end, and not further
+/// before its begin than the widest box reaches.
 struct Strips<T> {
     start: T,
     width: T,
+    /// More than the width of any box.
+    widest: T,
     /// Where the boxes that begin in each strip are, and where there is room for the next one.
     begin: [usize; N_STRIPS],
     end: [usize; N_STRIPS],
 }
 
-/// At most this many strips; what lies beyond the last belongs to it.
-const N_STRIPS: usize = 128;
+/// At most this many strips.
+const N_STRIPS: usize = 512;
+
+/// The number of strips in the width of the widest box, if boxes begin so near each other that there are enough.
+const N_OF_WIDEST: f64 = 4.0;
 
 impl<T: Real> Strips<T> {
     /// Strips of boxes that overlap by more than nothing if they overlap at all, else a single one.
@@ -39,9 +46,11 @@ impl<T: Real> Strips<T> {
         // A box with a NaN has no area that compares, so it overlaps with none, wherever it is.
         let start = boxes.clone().fold(T::INFINITY, |start, sides| sides[0].least(start));
         let widest = boxes.clone().fold(T::ZERO, |widest, sides| (sides[2] - sides[0]).most(widest));
-        // The margin is larger than any error of rounding in `of`.
-        let width = if least > T::ZERO { widest * T::at(1.01) } else { T::INFINITY };
-        let mut strips = Strips { start, width, begin: [0; N_STRIPS], end: [0; N_STRIPS] };
+        // The margin is larger than any error of rounding.
+        let widest = if least > T::ZERO { widest * T::at(1.01) } else { T::INFINITY };
+        let last = boxes.clone().fold(start, |last, sides| sides[0].most(last));
+        let width = (widest / T::at(N_OF_WIDEST)).most((last - start) / T::at(N_STRIPS as f64));
+        let mut strips = Strips { start, width, widest, begin: [0; N_STRIPS], end: [0; N_STRIPS] };
         boxes.for_each(|sides| strips.end[strips.of(sides[0])] += 1);
         let mut n = 0;
         for (begin, end) in strips.begin.iter_mut().zip(&mut strips.end) {
@@ -51,9 +60,14 @@ impl<T: Real> Strips<T> {
         strips
     }
 
-    /// The strip in which a box begins.
+    /// The strip in which a box begins; further strips begin further away.
     fn of(&self, begin: T) -> usize {
         ((begin - self.start) / self.width).floor().min(N_STRIPS - 1)
+    }
+
+    /// Where the boxes of a strip are.
+    fn filled(&self, strip: usize) -> Range<usize> {
+        self.begin[strip]..self.end[strip]
     }
 }
 
@@ -93,30 +107,35 @@ impl<'a, T: Real> Kept<'a, T> {
 
     pub(super) fn push(&mut self, sides: &[T; 5], class: T) {
         self.n += 1;
-        let at = &mut self.strips.end[self.strips.of(sides[0])];
+        let strip = self.strips.of(sides[0]);
+        let at = self.strips.filled(strip).end;
         // There is room for those that were counted; other threads of the caller may have moved boxes since.
-        if *at < self.lists[0].len() {
-            self.lists.iter_mut().zip(sides.iter().chain([&class])).for_each(|(list, &side)| list[*at] = side);
-            *at += 1;
+        if at < self.lists[0].len() {
+            self.lists.iter_mut().zip(sides.iter().chain([&class])).for_each(|(list, &side)| list[at] = side);
+            self.strips.end[strip] += 1;
         }
     }
 
     /// Whether any of a class overlaps with a box by at least this part.
     pub(super) fn any_overlaps(&self, other: &[T; 5], class: T, least: T) -> bool {
-        let strip = self.strips.of(other[0]);
-        (strip.saturating_sub(1)..N_STRIPS.min(strip + 2)).any(|strip| {
-            let (first, end) = (self.strips.begin[strip], self.strips.end[strip]);
-            (first..end).step_by(TOGETHER).any(|begin| {
-                let lists = self.lists.each_ref().map(|list| &list[begin..end.min(begin + TOGETHER)]);
-                let [x, y, right, bottom, area, classes] = lists;
-                let sides = x.iter().zip(y).zip(right.iter().zip(bottom).zip(area));
-                let mut any = false;
-                for (((&x, &y), ((&right, &bottom), &area)), &own) in sides.zip(classes) {
-                    // All of them are looked at, so that the compiler makes vectors of them.
-                    any |= (own == class) & (overlap([x, y, right, bottom, area], *other) >= least);
-                }
-                any
-            })
+        let [first, own, last] = [other[0] - self.strips.widest, other[0], other[2]].map(|begin| self.strips.of(begin));
+        // Most boxes that overlap by much begin beside each other.
+        let any = |strip: usize| self.any_in(self.strips.filled(strip), other, class, least);
+        any(own) || (first..own).any(any) || (own + 1..last + 1).any(any)
+    }
+
+    fn any_in(&self, filled: Range<usize>, other: &[T; 5], class: T, least: T) -> bool {
+        let end = filled.end;
+        filled.step_by(TOGETHER).any(|begin| {
+            let lists = self.lists.each_ref().map(|list| &list[begin..end.min(begin + TOGETHER)]);
+            let [x, y, right, bottom, area, classes] = lists;
+            let sides = x.iter().zip(y).zip(right.iter().zip(bottom).zip(area));
+            let mut any = false;
+            for (((&x, &y), ((&right, &bottom), &area)), &own) in sides.zip(classes) {
+                // All of them are looked at, so that the compiler makes vectors of them.
+                any |= (own == class) & (overlap([x, y, right, bottom, area], *other) >= least);
+            }
+            any
         })
     }
 }
