@@ -72,6 +72,7 @@ mod simplify_expr;
 mod simplify_fc_transpose;
 mod simplify_inference;
 mod split_args;
+mod split_windows;
 mod step;
 mod to_a_normal_form;
 mod to_basic_block_normal_form;
@@ -150,6 +151,7 @@ const PASSES: &[Pass] = &[
     elementwise_before_transpose::PASS,
     pointwise_convolutions::PASS,
     regions_channels_last::PASS,
+    split_windows::PASS,
     half_compute_legalize::PASS,
     alter_op_layout::PASS,
     fold_constants::PASS,
