@@ -8,7 +8,7 @@ use relayc_driver::optimise::{PassPlan, Step, Target, UNTIL, all, optimise};
 use std::fmt::Write;
 
 const STACK: usize = 256 << 10;
-const MANY: usize = 20_000;
+const MANY: usize = 10_000;
 
 /// The arguments with which passes do most.
 const ARGS: &[(&str, &str)] = &[
