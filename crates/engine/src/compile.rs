@@ -261,8 +261,9 @@ fn planned(module: &Module, entry: &str, settings: &Settings, refusals: &[ExprId
     Ok(plan)
 }
 
-/// Refusals of a group after which it is left to its evaluation: of joined steps, of contractions, of loop nests.
-const MOST_REFUSALS: usize = 3;
+/// Refusals of a group after which it is left to its evaluation: of joined steps, of contractions with what follows, of contractions
+/// alone, of loop nests.
+const MOST_REFUSALS: usize = 4;
 
 /// Optimizes a module, which becomes the optimized one, and emits the code of its entry.
 pub fn assembled(

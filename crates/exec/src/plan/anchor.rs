@@ -87,7 +87,7 @@ impl Lowering<'_> {
             }
             _ => bytes && data_arg == 0 && by_words(product, &placed[0], &placed[1]),
         };
-        let has_code = self.refused() == 0 && products.iter().all(held);
+        let has_code = self.refused() < 2 && products.iter().all(held);
         if !has_code && converted.is_some() {
             // Nests read elements as often as they need them, so they are converted once.
             placed[weight_arg] = self.in_buffers(&inputs[weight_arg]);
@@ -96,7 +96,9 @@ impl Lowering<'_> {
             true => Kind::Products(products),
             false => Kind::Nests(products.iter().map(|product| product.nest(lanes, out)).collect()),
         };
-        Some(self.anchor(kind, placed, op, call.out()))
+        let product = self.anchor(kind, placed, op, call.out());
+        // What was refused may be what follows: tiles take few operands.
+        Some(if has_code && self.refused() == 1 { self.without_anchors(&product)?.into() } else { product })
     }
 
     /// The 16-bit floats of a constant that a value is, as F32.

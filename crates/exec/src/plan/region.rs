@@ -247,7 +247,7 @@ impl Lowering<'_> {
         let outs = call::tensors(module, module.ty(expr))?;
         let call = Call { attrs: module.call_attrs(expr), args: &types, outs: &outs };
         self.call = expr;
-        let refused = self.refused() > 1;
+        let refused = self.refused() > 2;
         // The interpreter says that no argument determines a size.
         let sized = call.attrs.iter().any(|value| value.named_size().is_some());
         let lowered = if refused || sized { None } else { self.lowered(expr, op, &call, &args) };
