@@ -40,7 +40,12 @@ pub(crate) fn gather(call: &Call, axes: &[AxisOrigin], fill: Fill) -> Option<Tem
     let (mut places, mut inside) = (vec![], None);
     for (axis, along) in axes.iter().enumerate() {
         let AxisOrigin::Table(sources) = along else { continue };
-        let table = Table::ints(sources.iter().map(|source| source.unwrap_or(0) as i32));
+        // A position that is filled shows the element of the one before, so that neighbours lie near each other.
+        let mut shown = sources.iter().flatten().next().copied().unwrap_or(0);
+        let table = Table::ints(sources.iter().map(|source| {
+            shown = source.unwrap_or(shown);
+            shown as i32
+        }));
         places.push((axis, read(&mut template, &mut body, Read::table(table, AxisMap::of(axis)))));
         index[axis] = AxisMap::zero();
         if sources.contains(&None) {

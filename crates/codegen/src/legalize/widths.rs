@@ -92,8 +92,8 @@ pub(crate) fn machined(
             Instr::Read(read) => widths.read(read, lanes[at]),
             Instr::Const(bits, lane) => widths.constant(bits, lane),
             Instr::Reduced(fold) => widths.folded(folded.get(usize::from(fold))?)?,
-            Instr::Gather(read, place) if !lanes[at].is_wide() => {
-                let val = widths.make.push(Instr::Gather(read, of(place).0.one()?));
+            Instr::Gather(read, place, steps) if !lanes[at].is_wide() => {
+                let val = widths.make.push(Instr::Gather(read, of(place).0.one()?, steps));
                 widths.held(val, lanes[at])
             }
             Instr::Count => LaneValue::One(widths.make.push(instr)),

@@ -395,12 +395,13 @@ impl Gen<'_> {
                 let dst = self.fresh(program, run)?;
                 self.read(usize::from(read), point, dst)
             }
-            Instr::Gather(read, at) => {
+            Instr::Gather(read, at, steps) => {
                 // A gather's result may not be the register of its places.
                 let dst = self.fresh(program, run)?;
                 let uniform = self.shape.uniform(self.n, program)[at.0 as usize];
                 let places = self.in_register(run, at, 0);
-                self.gather_read(usize::from(read), places, uniform, point, dst)
+                let steps = self.shape.lane_steps(self.n, program, at, steps);
+                self.gather_read(usize::from(read), places, (uniform, steps), point, dst)
             }
             Instr::Unary(op, a) => self.unary(program, op, a, run),
             Instr::Binary(op, a, b) => self.binary(program, op, [a, b], run),

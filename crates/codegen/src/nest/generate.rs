@@ -298,7 +298,7 @@ impl Gen<'_> {
                     let access = usize::from(read);
                     !varies(access) && !written(self.n.accesses[access].arg)
                 }
-                Instr::Gather(read, at) => {
+                Instr::Gather(read, at, _) => {
                     let access = usize::from(read);
                     invariant[at.0 as usize] && !varies(access) && !written(self.n.accesses[access].arg)
                 }

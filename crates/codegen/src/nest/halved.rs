@@ -3,13 +3,13 @@
 //! A nest that moves 64-bit elements unchanged from reads to writes gets an inner dimension of extent two, along which the
 //! halves of an element lie. Positions count elements, so they are doubled.
 
-use relayc_ir::kernel::{Access, Body, Instr, Nest, Stage, Store, Val};
+use relayc_ir::kernel::{Access, Body, Instr, Nest, Stage, Steps, Store, Val};
 use relayc_ir::types::DType;
 
 /// The nest in halves; `None` if nothing is to be done, or if it computes with such elements.
 pub(crate) fn halved(nest: &Nest) -> Option<Nest> {
     let is_wide = |access: &Access| access.dtype.bytes() == 8;
-    let picks_wide = |instr: &Instr| matches!(*instr, Instr::Gather(read, _) if is_wide(&nest.reads[usize::from(read)]));
+    let picks_wide = |instr: &Instr| matches!(*instr, Instr::Gather(read, ..) if is_wide(&nest.reads[usize::from(read)]));
     if !nest.stages.iter().flat_map(|stage| &stage.body.instrs).any(picks_wide) {
         return None;
     }
@@ -43,7 +43,7 @@ fn moved(stage: &Stage, nest: &Nest, is_wide: &dyn Fn(&Access) -> bool) -> Optio
     for &instr in &stage.body.instrs {
         let wide = |val: Val| map[val.0 as usize].1;
         let of_wide = match instr {
-            Instr::Read(read) | Instr::Gather(read, _) => is_wide(&nest.reads[usize::from(read)]),
+            Instr::Read(read) | Instr::Gather(read, ..) => is_wide(&nest.reads[usize::from(read)]),
             Instr::Select(_, a, b) => wide(a) && wide(b),
             _ => false,
         };
@@ -52,10 +52,10 @@ fn moved(stage: &Stage, nest: &Nest, is_wide: &dyn Fn(&Access) -> bool) -> Optio
             return None;
         }
         let val = match instr {
-            Instr::Gather(read, at) if of_wide => {
+            Instr::Gather(read, at, _) if of_wide => {
                 let at = map[at.0 as usize].0;
                 let twice = body.bin(relayc_ir::kernel::BinaryOp::Add, at, at);
-                body.pick(usize::from(read), twice)
+                body.pick(usize::from(read), twice, Steps::Any)
             }
             _ => body.push(instr.map(|val| map[val.0 as usize].0)),
         };
@@ -80,7 +80,7 @@ mod tests {
         let access = |arg, dtype, step| Access { arg, dtype, offset: 3, kept: vec![step], reduced: vec![] };
         let mut body = Body::new();
         let at = body.read(1);
-        let val = body.pick(0, at);
+        let val = body.pick(0, at, Steps::Any);
         let val = more(&mut body, val);
         let stage = Stage { each: true, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
         Nest {

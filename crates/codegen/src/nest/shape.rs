@@ -23,7 +23,7 @@
 //! walk goes along the read. As many steps as there are lanes are read as whole vectors and transposed in registers.
 
 use super::normalize::{NormalizedNest, PrimitiveStage};
-use relayc_ir::kernel::{Access, Instr, Reduction};
+use relayc_ir::kernel::{Access, BinaryOp, Instr, Reduction, Steps, Val};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum LaneDim {
@@ -101,6 +101,8 @@ const ROWS_BYTES: u64 = 24 << 10;
 const LINE: usize = 16;
 /// The cost of a transposed element, relative to others.
 const CROSSING: f64 = 2.0;
+/// The cost of an element of a vector whose elements lie near each other, relative to others.
+const NEAR: f64 = 4.0;
 /// Longer bodies are not repeated for as many steps as there are lanes.
 const CROSSED: usize = 24;
 /// Approximate number of elements of a chunk, and the number of items that suffices to distribute work.
@@ -178,10 +180,14 @@ impl Shape {
 
     /// The stride from lane to lane.
     pub(crate) fn lane_stride(&self, access: &Access, each: bool) -> i64 {
-        match self.lane {
-            LaneDim::Kept(at) => access.kept[at],
-            LaneDim::Reduced(at) if each => access.reduced[at],
-            LaneDim::Reduced(_) | LaneDim::Single => 0,
+        lane_stride(access, self.lane, each)
+    }
+
+    /// The steps of a gather's displacements from lane to lane.
+    pub(crate) fn lane_steps(&self, n: &NormalizedNest, program: &PrimitiveStage, at: Val, steps: Steps) -> Steps {
+        match steps {
+            Steps::Rising(table) | Steps::Small(table) if follows_table(n, program, self.lane, (at, table)) => steps,
+            _ => Steps::Any,
         }
     }
 
@@ -329,13 +335,36 @@ fn uniform(n: &NormalizedNest, program: &PrimitiveStage, lane: LaneDim) -> Vec<b
     for instr in &program.body.instrs {
         let of_operands = instr.operands().all(|val| uniform[val.0 as usize]);
         uniform.push(match *instr {
-            Instr::Read(read) | Instr::ReadHalf(read, _) | Instr::Gather(read, _) => of_operands && still(usize::from(read)),
+            Instr::Read(read) | Instr::ReadHalf(read, _) | Instr::Gather(read, ..) => of_operands && still(usize::from(read)),
             // Lanes of a kept dimension have folds of their own.
             Instr::Reduced(_) => !matches!(lane, LaneDim::Kept(_)),
             _ => of_operands,
         });
     }
     uniform
+}
+
+/// Whether a displacement changes from lane to lane as a table does from each element to the next.
+fn follows_table(n: &NormalizedNest, program: &PrimitiveStage, lane: LaneDim, (mut at, table): (Val, u16)) -> bool {
+    let uniform = uniform(n, program, lane);
+    let is_uniform = |val: Val| uniform[val.0 as usize];
+    loop {
+        at = match program.body.instrs[at.0 as usize] {
+            Instr::Read(read) => return read == table && lane_stride(&n.accesses[usize::from(read)], lane, program.each) == 1,
+            Instr::Binary(BinaryOp::Add, a, b) if is_uniform(b) => a,
+            Instr::Binary(BinaryOp::Add, a, b) if is_uniform(a) => b,
+            _ => return false,
+        }
+    }
+}
+
+/// The stride from lane to lane.
+fn lane_stride(access: &Access, lane: LaneDim, each: bool) -> i64 {
+    match lane {
+        LaneDim::Kept(at) => access.kept[at],
+        LaneDim::Reduced(at) if each => access.reduced[at],
+        LaneDim::Reduced(_) | LaneDim::Single => 0,
+    }
 }
 
 /// Estimated cost of an element.
@@ -351,27 +380,21 @@ fn price(n: &NormalizedNest, lane: LaneDim, lanes: usize) -> f64 {
     let mut price = 0.0;
     for stage in &n.stages {
         let times = if stage.each { points } else { 1.0 };
-        let of = |at: usize| {
-            let access = &n.accesses[at];
-            let stride = match lane {
-                LaneDim::Single => 0,
-                LaneDim::Kept(at) => access.kept[at],
-                LaneDim::Reduced(at) if stage.each => access.reduced[at],
-                LaneDim::Reduced(_) => 0,
-            };
-            match stride {
-                1 => 1.0,
-                0 => 0.5,
-                2 if at < n.n_reads => 3.0,
-                _ if crossing.contains(&at) => CROSSING,
-                _ => lanes as f64,
-            }
+        let of = |at: usize| match lane_stride(&n.accesses[at], lane, stage.each) {
+            1 => 1.0,
+            0 => 0.5,
+            2 if at < n.n_reads => 3.0,
+            _ if crossing.contains(&at) => CROSSING,
+            _ => lanes as f64,
         };
         let uniform = uniform(n, stage, lane);
         let reads = stage.body.instrs.iter().filter_map(|instr| match instr {
             Instr::Read(read) | Instr::ReadHalf(read, _) => Some(of(usize::from(*read))),
-            Instr::Gather(read, at) if uniform[at.0 as usize] => Some(1.0 + of(usize::from(*read))),
-            Instr::Gather(..) => Some(lanes as f64),
+            Instr::Gather(read, at, _) if uniform[at.0 as usize] => Some(1.0 + of(usize::from(*read))),
+            Instr::Gather(_, at, steps) => Some(match steps {
+                Steps::Rising(table) if follows_table(n, stage, lane, (*at, *table)) => NEAR,
+                _ => lanes as f64,
+            }),
             _ => None,
         });
         let moved: f64 = reads.sum::<f64>() + stage.stores.iter().map(|store| 2.0 * of(n.n_reads + store.write)).sum::<f64>();

@@ -78,7 +78,7 @@ fn of_nest(nest: &Nest, arg: usize) -> bool {
     let late = nest.stages[first + 1..].iter().flat_map(|stage| &stage.body.instrs);
     let picked = nest.stages.iter().flat_map(|stage| &stage.body.instrs);
     let reads_late = late.into_iter().any(|instr| matches!(*instr, Instr::Read(read) if of_arg(read)));
-    let picks = picked.into_iter().any(|instr| matches!(*instr, Instr::Gather(read, _) if of_arg(read)));
+    let picks = picked.into_iter().any(|instr| matches!(*instr, Instr::Gather(read, ..) if of_arg(read)));
     !reads_late && !picks && nest.reads.iter().filter(|access| access.arg == arg).all(|access| same_places(nest, access, write))
 }
 
@@ -120,7 +120,7 @@ fn drop_fills(plan: &mut Plan) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use relayc_ir::kernel::{Body, Clip, ReduceDim, Stage, Store, UnaryOp, Val};
+    use relayc_ir::kernel::{Body, Clip, ReduceDim, Stage, Steps, Store, UnaryOp, Val};
     use relayc_ir::types::DType;
 
     fn stage(each: bool, f: impl FnOnce(&mut Body) -> Option<Val>) -> Stage {
@@ -164,7 +164,7 @@ mod tests {
         assert!(!fits(1, |nest| nest.writes.push(nest.writes[0].clone())), "a second result");
         let picked = stage(true, |body| {
             let place = body.i32(3);
-            Some(body.push(Instr::Gather(0, place)))
+            Some(body.pick(0, place, Steps::Any))
         });
         assert!(!fits(1, |nest| nest.stages[0] = picked));
     }

@@ -7,7 +7,7 @@ use super::BufferId;
 use super::anchor::{Args, number, strides};
 use super::group::{Lazy, Load, Source, Value};
 use super::lowering::{Anchor, Kind, Lowering};
-use relayc_ir::kernel::{Access, BinaryOp, Body, Instr, Kernel, Nest, ScalarType, Stage, Store, Val, View};
+use relayc_ir::kernel::{Access, BinaryOp, Body, Instr, Kernel, Nest, ScalarType, Stage, Steps, Store, Val, View};
 use relayc_ir::types::DType;
 use relayc_ops::OpDef;
 use relayc_ops::lower::{AxisMap, Call, Read, Source as ReadSource, Template, Tensor};
@@ -77,6 +77,18 @@ fn displacement(body: &mut Body, read: &Read, map: &[Val], view: &View) -> Optio
         sum = Some(sum.map_or(way, |sum| body.bin(BinaryOp::Add, sum, way)));
     }
     sum
+}
+
+/// The steps of a read's displacements from each number of a table to the next.
+fn steps(read: &Read, (body, map): (&Body, &[Val]), (stage, template): (&Stage, &Template), view: &View) -> Steps {
+    let mut along = read.picked.iter().filter(|(axis, _)| view.dims[*axis] > 1 && view.strides[*axis] == 1);
+    let (Some((_, val)), None) = (along.next(), along.next()) else { return Steps::Any };
+    let Instr::Read(number) = stage.body.instrs[val.0 as usize] else { return Steps::Any };
+    let Instr::Read(own) = body.instrs[map[val.0 as usize].0 as usize] else { return Steps::Any };
+    match &template.reads[usize::from(number)].source {
+        ReadSource::Table(table) => Steps::of(&table.bits, own),
+        ReadSource::Arg(_) | ReadSource::Out(_) => Steps::Any,
+    }
 }
 
 /// The arguments and the reads of a nest that is being made.
@@ -275,7 +287,10 @@ impl Lowering<'_> {
                     let read = &template.reads[usize::from(read)];
                     let load = |body: &mut Body, at: usize, view: &View| match displacement(body, read, &map, view) {
                         None => body.read(at),
-                        Some(places) => body.pick(at, places),
+                        Some(places) => {
+                            let steps = steps(read, (body, &map), (stage, template), view);
+                            body.pick(at, places, steps)
+                        }
                     };
                     match &read.source {
                         ReadSource::Out(_) => {

@@ -5,7 +5,7 @@ use super::{Buffer, BufferId, Place, Plan, Step, Work};
 use relayc_base::Idx;
 use relayc_base::text::thousands;
 use relayc_ir::ExprId;
-use relayc_ir::kernel::{Alternative, Depthwise, Instr, Kernel, Reason, Rejection, ScalarType, Winograd};
+use relayc_ir::kernel::{Alternative, Depthwise, Instr, Kernel, Reason, Rejection, ScalarType, Steps, Winograd};
 use std::fmt::Write;
 use std::ops::Range;
 use std::sync::Arc;
@@ -178,7 +178,8 @@ fn instr_text(instr: &Instr) -> String {
     let values = values.join(", ");
     match instr {
         Instr::Read(read) => format!("read {read}"),
-        Instr::Gather(read, _) => format!("read {read} at {values}"),
+        Instr::Gather(read, _, Steps::Any) => format!("read {read} at {values}"),
+        Instr::Gather(read, _, steps) => format!("read {read} at {values}, {steps:?} steps"),
         Instr::ReadHalf(read, half) => format!("half {half} of read {read}"),
         Instr::Reduced(fold) => format!("fold {fold}"),
         Instr::Count => "count of points".to_owned(),

@@ -275,12 +275,35 @@ pub enum Cmp {
     Ge,
 }
 
+/// How displacements of a gather change from one element of a table to the next, where they are the sum of this element and of
+/// numbers that are equal meanwhile. The table is the read with this number. Vectors of near elements are faster than gathers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Steps {
+    Any,
+    /// By 0 or 1.
+    Rising(u16),
+    /// By -1, 0 or 1.
+    Small(u16),
+}
+
+impl Steps {
+    /// The steps of the table with these elements, which is a read with this number.
+    pub fn of(table: &[u32], read: u16) -> Steps {
+        let steps = || table.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]) as i32);
+        match () {
+            () if steps().all(|step| matches!(step, 0 | 1)) => Steps::Rising(read),
+            () if steps().all(|step| matches!(step, -1..=1)) => Steps::Small(read),
+            () => Steps::Any,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Instr {
     /// The element that the kernel's read with this number loads.
     Read(u16),
     /// As [`Instr::Read`], displaced by an I32 number of elements. The creator ensures that the elements lie inside.
-    Gather(u16, Val),
+    Gather(u16, Val, Steps),
     /// Half of the lanes of a 64-bit read: the lower (0) or the upper (1).
     ReadHalf(u16, u8),
     /// The result of the reduction with this number, from an earlier stage.
@@ -303,7 +326,7 @@ impl Instr {
     pub fn operands(self) -> impl Iterator<Item = Val> {
         let list = match self {
             Instr::Read(_) | Instr::ReadHalf(..) | Instr::Reduced(_) | Instr::Count | Instr::Const(..) => [None; 3],
-            Instr::Unary(_, a) | Instr::Gather(_, a) => [Some(a), None, None],
+            Instr::Unary(_, a) | Instr::Gather(_, a, _) => [Some(a), None, None],
             Instr::Binary(_, a, b) | Instr::Cmp(_, a, b) => [Some(a), Some(b), None],
             Instr::Fma(a, b, c) | Instr::Select(a, b, c) => [Some(a), Some(b), Some(c)],
         };
@@ -314,7 +337,7 @@ impl Instr {
     pub fn map(self, mut f: impl FnMut(Val) -> Val) -> Instr {
         match self {
             Instr::Read(_) | Instr::ReadHalf(..) | Instr::Reduced(_) | Instr::Count | Instr::Const(..) => self,
-            Instr::Gather(read, a) => Instr::Gather(read, f(a)),
+            Instr::Gather(read, a, steps) => Instr::Gather(read, f(a), steps),
             Instr::Unary(op, a) => Instr::Unary(op, f(a)),
             Instr::Binary(op, a, b) => Instr::Binary(op, f(a), f(b)),
             Instr::Fma(a, b, c) => Instr::Fma(f(a), f(b), f(c)),
@@ -348,8 +371,8 @@ impl Body {
         self.push(Instr::Read(read as u16))
     }
 
-    pub fn pick(&mut self, read: usize, at: Val) -> Val {
-        self.push(Instr::Gather(read as u16, at))
+    pub fn pick(&mut self, read: usize, at: Val, steps: Steps) -> Val {
+        self.push(Instr::Gather(read as u16, at, steps))
     }
 
     pub fn folded(&mut self, fold: usize) -> Val {
@@ -408,7 +431,7 @@ impl Body {
         for instr in &self.instrs {
             let of = |val: Val| lanes[val.0 as usize];
             let lane = match *instr {
-                Instr::Read(read) | Instr::Gather(read, _) => reads[usize::from(read)],
+                Instr::Read(read) | Instr::Gather(read, ..) => reads[usize::from(read)],
                 Instr::Reduced(fold) => folded.get(usize::from(fold)).copied().unwrap_or(ScalarType::F32),
                 Instr::Count => ScalarType::F32,
                 Instr::Const(_, lane) => lane,

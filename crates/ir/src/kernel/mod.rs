@@ -17,7 +17,7 @@ mod target;
 mod view;
 
 pub use attention::Attention;
-pub use body::{BinaryOp, Body, Cmp, Instr, ScalarType, UnaryOp, Val, Widening};
+pub use body::{BinaryOp, Body, Cmp, Instr, ScalarType, Steps, UnaryOp, Val, Widening};
 pub use contraction::{BYTES, Columns, Contraction, ContractionDim, Depthwise, Factors, Operand, Winograd, is_exact_by_tiles};
 pub use fixed_point::{FixedPoint, multiply_shift};
 pub use nest::{Access, Clip, Nest, ReduceDim, Reduction, Stage, Store};

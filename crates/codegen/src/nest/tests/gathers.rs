@@ -2,7 +2,7 @@
 
 use super::{Case, Maker, Match, check_all, dtype};
 use fastrand::Rng;
-use relayc_ir::kernel::{BinaryOp, Body, Reduction, ScalarType, Stage, Store, UnaryOp, Val};
+use relayc_ir::kernel::{Access, BinaryOp, Body, Reduction, ScalarType, Stage, Steps, Store, UnaryOp, Val};
 use relayc_ir::types::DType;
 
 /// Reads an element displaced by an index, whatever its value, clamped to the existing rows.
@@ -18,7 +18,7 @@ fn pick(maker: &mut Maker, body: &mut Body, lane: ScalarType, of_reduced: bool) 
     let at = body.bin(BinaryOp::Max, at, least);
     let at = body.bin(BinaryOp::Min, at, most);
     let places = body.bin(BinaryOp::Mul, at, step);
-    body.pick(data, places)
+    body.pick(data, places, Steps::Any)
 }
 
 fn elements(rng: &mut Rng) -> Case {
@@ -68,4 +68,47 @@ fn elements_at_computed_places() {
 #[test]
 fn folds_of_elements_at_computed_places() {
     check_all("picked rows", folds, 100);
+}
+
+/// Reads elements by a table whose numbers change by little from one to the next, in each row of the data.
+fn along_a_table(rng: &mut Rng) -> Case {
+    let mut maker = Maker::new(rng, 2, 0, 3000);
+    let (rows, n) = (maker.dims[0] as i64, maker.dims[1]);
+    let lane = [ScalarType::F32, ScalarType::I32, ScalarType::Bool][maker.rng.usize(..3)];
+    let least = if maker.rng.bool() { -1 } else { 0 };
+    let mut table = vec![0i32];
+    for _ in 1..n {
+        let step = if maker.rng.u8(..4) == 0 { maker.rng.i32(least..=1) } else { 1 };
+        table.push(table[table.len() - 1] + step);
+    }
+    let first = table.iter().min().copied().unwrap_or(0);
+    table.iter_mut().for_each(|at| *at -= first);
+    let length = i64::from(table.iter().max().copied().unwrap_or(0)) + 1;
+    let steps = Steps::of(&table.iter().map(|&at| at as u32).collect::<Vec<u32>>(), 0);
+    assert_ne!(steps, Steps::Any);
+    // The row is part of the displacement, or of the place.
+    let is_displaced = maker.rng.bool();
+    let starts: Vec<u8> = (0..rows).flat_map(|row| ((row * length) as i32).to_le_bytes()).collect();
+    let data: Vec<u8> = (0..rows * length).flat_map(|_| maker.element(dtype(lane))).collect();
+    let numbers: Vec<u8> = table.iter().flat_map(|at| at.to_le_bytes()).collect();
+    let row = if is_displaced { 0 } else { length };
+    let args = [(numbers, DType::I32, [0, 1]), (starts, DType::I32, [1, 0]), (data, dtype(lane), [row, 0])];
+    for (bytes, dtype, kept) in args {
+        maker.memory.push(bytes);
+        maker.reads.push(Access { arg: maker.memory.len() - 1, dtype, offset: 0, kept: kept.to_vec(), reduced: vec![] });
+    }
+    let mut body = Body::new();
+    let mut at = body.read(0);
+    if is_displaced {
+        let start = body.read(1);
+        at = body.bin(BinaryOp::Add, start, at);
+    }
+    let val = body.pick(2, at, steps);
+    let stores = vec![Store { val, write: maker.write(dtype(lane), true) }];
+    maker.case(vec![Stage { each: true, body, reductions: Vec::new(), stores }], Vec::new(), Match::Exact)
+}
+
+#[test]
+fn elements_along_tables() {
+    check_all("elements along a table", along_a_table, 200);
 }

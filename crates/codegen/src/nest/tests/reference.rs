@@ -72,7 +72,7 @@ fn read_picks(
 ) -> Stage {
     let mut stage = stage.clone();
     for at in 0..stage.body.instrs.len() {
-        let Instr::Gather(read, places) = stage.body.instrs[at] else { continue };
+        let Instr::Gather(read, places, _) = stage.body.instrs[at] else { continue };
         let before = Body { instrs: stage.body.instrs[..at].to_vec() };
         let value = |(number, access): (usize, &Access)| {
             let used = before.instrs.contains(&Instr::Read(number as u16));
