@@ -99,18 +99,10 @@ impl Gen<'_> {
         let moves = matches!((&program.body.instrs[..], &program.stores[..]), ([Instr::Read(_)], [_]));
         // The tail's mask on AVX2 is in a register that transposing takes.
         let masked = self.isa() == Isa::Avx2 && self.tail.is_some();
-        let registers: Vec<V> = (0..2 * self.lanes as u8).map(V).collect();
-        let (rows, temps) = registers.split_at(self.lanes);
         for access in self.shape.crossing.clone() {
             let slot = self.crossing_slot(tile.len());
             for (vector, &first) in tile[..self.shape.vectors].iter().enumerate() {
-                let n = if first.tail { self.tail.map_or(self.lanes, |tail| tail.1) } else { self.lanes };
-                for (lane, &row) in rows[..n].iter().enumerate() {
-                    let at = Vector { lane: first.lane + lane as i64, ..first };
-                    let from = self.place(access, &Point { vector: at, reduced: Vec::new(), each: program.each, index: 0 })?;
-                    self.asm.load(row, from.first);
-                }
-                for (step, column) in self.asm.transpose(rows, temps).into_iter().enumerate() {
+                for (step, column) in self.transposed(access, first, program.each)?.into_iter().enumerate() {
                     let index = step * self.shape.vectors + vector;
                     if moves && !masked {
                         let point = Point { vector: tile[index], reduced: Vec::new(), each: program.each, index };
@@ -131,8 +123,21 @@ impl Gen<'_> {
         Some(moves && !masked)
     }
 
+    /// Loads the vectors that begin at the lanes of a vector, and transposes them. Takes all registers.
+    pub(crate) fn transposed(&mut self, access: usize, first: Vector, each: bool) -> Option<Vec<V>> {
+        let registers: Vec<V> = (0..2 * self.lanes as u8).map(V).collect();
+        let (rows, temps) = registers.split_at(self.lanes);
+        let n = if first.tail { self.tail.map_or(self.lanes, |tail| tail.1) } else { self.lanes };
+        for (lane, &row) in rows[..n].iter().enumerate() {
+            let at = Vector { lane: first.lane + lane as i64, ..first };
+            let from = self.place(access, &Point { vector: at, reduced: Vec::new(), each, index: 0 })?;
+            self.asm.load(row, from.first);
+        }
+        Some(self.asm.transpose(rows, temps))
+    }
+
     /// Stack space for the vectors of a tile.
-    fn crossing_slot(&mut self, vectors: usize) -> i32 {
+    pub(crate) fn crossing_slot(&mut self, vectors: usize) -> i32 {
         let first = self.slots.take(64);
         for _ in 1..vectors {
             self.slots.take(64);

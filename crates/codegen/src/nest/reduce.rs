@@ -5,7 +5,7 @@ use super::normalize::PrimitiveStage;
 use super::reduction::Accumulators;
 use super::shape::{LaneDim, multiplies_floats};
 use super::state::{Gen, Point, Vector};
-use crate::asm::{Cond, Isa, Mem, R};
+use crate::asm::{Cond, Isa, Mem, R, V};
 
 /// Maximum number of instructions of an unrolled body.
 const STRAIGHT: usize = 320;
@@ -28,7 +28,8 @@ impl Gen<'_> {
         let invariant = self.invariant(program, &varies);
         let sets = self.sets(program, tile.len());
         let mut accumulators = Accumulators::new(self, program, tile.len(), sets)?;
-        let budget = self.pin_budget() / tile.len();
+        // Transposing takes all registers.
+        let budget = if self.shape.turned.is_empty() { self.pin_budget() / tile.len() } else { 0 };
         let mut pinned = Vec::new();
         for (index, &vector) in tile.iter().enumerate() {
             let point = Point { vector, reduced: Vec::new(), each: true, index };
@@ -38,6 +39,8 @@ impl Gen<'_> {
         let stage = Stage { program, tile, pinned: &pinned, shared, accumulators: &accumulators };
         if lane_reduced {
             self.reduce_along_lanes(&stage)?;
+        } else if !self.shape.turned.is_empty() {
+            self.reduce_turned(&stage)?;
         } else if self.n.reduce.iter().any(|dim| dim.clip.is_some()) {
             self.reduce_clipped(&stage)?;
         } else {
@@ -121,6 +124,48 @@ impl Gen<'_> {
                 gen_.run_at(stage, at as usize, vec![(inner, at as i64)], 0, false)?;
             }
             gen_.advance_reduced(inner, -((times * steps) as i64));
+            Some(())
+        })
+    }
+
+    /// Emits points whose reads have unit stride along the innermost reduced dimension, but not along the lanes: for as many points as
+    /// there are lanes, whole vectors are read and transposed. So each sum keeps its order.
+    fn reduce_turned(&mut self, stage: &Stage) -> Option<()> {
+        let extents: Vec<u64> = self.n.reduce.iter().map(|dim| dim.extent).collect();
+        if extents.contains(&0) {
+            return Some(());
+        }
+        let (inner, lanes, tile) = (extents.len() - 1, self.lanes as u64, stage.tile.len());
+        let (times, rest) = (extents[inner] / lanes, extents[inner] % lanes);
+        let reads: Vec<(usize, i32)> =
+            self.shape.turned.clone().into_iter().map(|access| (access, self.crossing_slot(self.lanes * tile))).collect();
+        let accumulators: Vec<(V, Mem)> =
+            stage.accumulators.registers().iter().map(|&register| (register, Mem::at(R::RSP, self.slots.take(64)))).collect();
+        self.loops(&(0..inner).collect::<Vec<_>>(), |gen_| {
+            gen_.counted(times, |gen_| {
+                accumulators.iter().for_each(|&(register, slot)| gen_.asm.store(slot, register));
+                for &(access, slot) in &reads {
+                    for (index, &vector) in stage.tile.iter().enumerate() {
+                        for (step, column) in gen_.transposed(access, vector, true)?.into_iter().enumerate() {
+                            gen_.asm.store(Mem::at(R::RSP, slot + 64 * (step * tile + index) as i32), column);
+                        }
+                    }
+                }
+                gen_.set_tail();
+                accumulators.iter().for_each(|&(register, slot)| gen_.asm.load(register, slot));
+                for step in 0..lanes {
+                    gen_.crossed =
+                        reads.iter().map(|&(access, slot)| (access, slot + 64 * (step as usize * tile) as i32)).collect();
+                    gen_.run_at(stage, 0, vec![(inner, step as i64)], 0, false)?;
+                }
+                gen_.crossed.clear();
+                gen_.advance_reduced(inner, lanes as i64);
+                Some(())
+            })?;
+            for at in 0..rest {
+                gen_.run_at(stage, 0, vec![(inner, at as i64)], 0, false)?;
+            }
+            gen_.advance_reduced(inner, -((times * lanes) as i64));
             Some(())
         })
     }

@@ -111,6 +111,10 @@ impl Accumulators {
         Some(accumulators)
     }
 
+    pub(crate) fn registers(&self) -> &[V] {
+        &self.registers
+    }
+
     fn register(&self, set: usize, vector: usize, fold: usize) -> V {
         self.registers[(set * self.vectors + vector) * self.folds.len() + fold]
     }

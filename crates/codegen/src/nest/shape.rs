@@ -80,6 +80,8 @@ pub(crate) struct Shape {
     pub(crate) outer: Vec<Outer>,
     /// Reads that are transposed: they have unit stride along the walk, but not along the lanes.
     pub(crate) crossing: Vec<usize>,
+    /// Reads of reductions that are transposed likewise, along the innermost reduced dimension.
+    pub(crate) turned: Vec<usize>,
     /// Whether items go along the lane dimension, `vectors` at a time, while the walk goes along another.
     pub(crate) blocks: bool,
     /// How the walk is cut, if it is.
@@ -145,12 +147,12 @@ impl Shape {
         };
         let blocks = crossing.is_some() && n_vectors > side_by_side;
         let crossing = crossing.map_or(Vec::new(), |crossing| crossing.1);
-        let outer = Vec::new();
-        let mut shape = Shape { lane, lane_extent, walk, vectors, unroll: 1, outer, crossing, blocks, chunk: None };
-        shape.unroll = if shape.crossing.is_empty() {
-            shape.tile_steps(n, lanes).min(most_vectors(n, lanes) / shape.vectors).max(1)
-        } else {
-            lanes
+        let (outer, turned) = (Vec::new(), turned(n, lane, lanes));
+        let mut shape = Shape { lane, lane_extent, walk, vectors, unroll: 1, outer, crossing, turned, blocks, chunk: None };
+        shape.unroll = match () {
+            () if !shape.crossing.is_empty() => lanes,
+            () if !shape.turned.is_empty() => 1,
+            () => shape.tile_steps(n, lanes).min(most_vectors(n, lanes) / shape.vectors).max(1),
         };
         for (dim, &extent) in n.dims.iter().enumerate() {
             if Some(dim) != walk && LaneDim::Kept(dim) != lane {
@@ -376,7 +378,8 @@ fn price(n: &NormalizedNest, lane: LaneDim, lanes: usize) -> f64 {
     };
     let waste = (extent.div_ceil(lanes as u64) * lanes as u64) as f64 / extent as f64;
     let points = n.reduced_points().max(1) as f64;
-    let crossing = crossing(n, lane, lanes).map_or(Vec::new(), |crossing| crossing.1);
+    let mut crossing = crossing(n, lane, lanes).map_or(Vec::new(), |crossing| crossing.1);
+    crossing.extend(turned(n, lane, lanes));
     let mut price = 0.0;
     for stage in &n.stages {
         let times = if stage.each { points } else { 1.0 };
@@ -407,6 +410,25 @@ fn price(n: &NormalizedNest, lane: LaneDim, lanes: usize) -> f64 {
         };
     }
     price
+}
+
+/// The reads of a reduction in order that are strided along the lanes, and have unit stride along the innermost reduced dimension.
+fn turned(n: &NormalizedNest, lane: LaneDim, lanes: usize) -> Vec<usize> {
+    let (LaneDim::Kept(lane), Some(inner)) = (lane, n.reduce.len().checked_sub(1)) else { return vec![] };
+    let clipped = n.reduce.iter().any(|dim| dim.clip.is_some());
+    if clipped || n.reduce[inner].extent < lanes as u64 || !multiplies_floats(n) {
+        return vec![];
+    }
+    let reads = |at: usize, each: bool| {
+        let mut stages = n.stages.iter().filter(|stage| stage.each == each);
+        stages.any(|stage| stage.body.instrs.contains(&Instr::Read(at as u16)))
+    };
+    let turns = |&at: &usize| {
+        let access = &n.accesses[at];
+        let strides = access.reduced[inner] == 1 && !matches!(access.kept[lane], 0 | 1);
+        strides && access.dtype.bytes() == 4 && reads(at, true) && !reads(at, false)
+    };
+    (0..n.n_reads).filter(turns).collect()
 }
 
 /// The dimension with unit stride for reads that are strided along the lanes, and these reads.
