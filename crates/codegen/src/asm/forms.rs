@@ -278,6 +278,7 @@ forms! {
     VFMADD132PS = Form::new("vfmadd132ps", P66, M0F38, 0x98).both();
     VFMADD213PS = Form::new("vfmadd213ps", P66, M0F38, 0xa8).both();
     VFMADD231PS = Form::new("vfmadd231ps", P66, M0F38, 0xb8).both();
+    VFMADD231PD = Form::new("vfmadd231pd", P66, M0F38, 0xb8).vex(1).evex(1);
     VFNMADD231PS = Form::new("vfnmadd231ps", P66, M0F38, 0xbc).both();
     VSCALEFPS = Form::new("vscalefps", P66, M0F38, 0x2c).evex(0);
     VCMPPS = Form::new("vcmpps", NP, M0F, 0xc2).vex(0).imm().widths(X | Y);

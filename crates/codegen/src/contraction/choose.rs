@@ -47,7 +47,7 @@ pub(crate) fn feed(points: u64, vectors: u64, factors: Factors, target: &Target)
     let registers = target.registers as u64;
     let sums = points * vectors;
     let kept = points.min(vectors);
-    let embeds = target.lanes == 16 && factors == Factors::Floats;
+    let embeds = target.registers == 32 && matches!(factors, Factors::Floats | Factors::Doubles);
     // The last register has the products.
     let registers = if adds_apart(factors, target) { registers - 1 } else { registers };
     match () {
@@ -134,7 +134,11 @@ fn tile_cycles(points: u64, vectors: u64, sum: Sum, target: &Target) -> Option<f
     // A half saves arithmetic only.
     let products = if sum.half { sums - 0.5 * points as f64 } else { sums };
     let conversions = sum.conversions * vectors as f64;
-    let weight_bytes = if conversions > 0.0 { 2 } else { 4 };
+    let weight_bytes = match sum.factors {
+        Factors::Doubles => 8,
+        _ if conversions > 0.0 => 2,
+        _ => 4,
+    };
     let weights = (vectors as usize * target.lanes * weight_bytes) as f64 / target.l2_bytes as f64;
     let (arithmetic, instructions) = match sum.factors {
         // A multiplication and an addition, and the widening of each input, on three units of the machine.
@@ -143,7 +147,7 @@ fn tile_cycles(points: u64, vectors: u64, sum: Sum, target: &Target) -> Option<f
             ((2.0 * products + widened) / (1.5 * target.fmas as f64), instructions + sums + widened)
         }
         Factors::Pairs => ((products + points as f64) / target.fmas as f64, instructions + points as f64),
-        Factors::Floats | Factors::Bytes | Factors::Widened | Factors::WidePairs => {
+        Factors::Floats | Factors::Doubles | Factors::Bytes | Factors::Widened | Factors::WidePairs => {
             ((products + conversions) / target.fmas as f64, instructions + conversions)
         }
     };

@@ -12,7 +12,7 @@ use crate::asm::{Asm, Isa};
 use crate::legalize::widths::{LegalizedStage, machine, machined};
 use crate::legalize::{legalize, rounded_later};
 use half::{bf16, f16};
-use relayc_ir::kernel::{Attention, Contraction, Depthwise, Kernel, Reason, ScalarType, Stage, Store, Target, Winograd};
+use relayc_ir::kernel::{Attention, Contraction, Depthwise, Factors, Kernel, Reason, ScalarType, Stage, Store, Target, Winograd};
 use relayc_ir::types::DType;
 use relayc_runtime::contraction::Sum;
 use relayc_runtime::split::Piece;
@@ -304,6 +304,10 @@ impl Compiled {
 
 /// The same contraction with a body of machine primitives.
 pub(crate) fn primitive(contract: &Contraction, isa: Isa) -> Contraction {
+    // Nothing is computed on a sum of F64, whose lanes are not those of a body.
+    if contract.factors == Factors::Doubles {
+        return contract.clone();
+    }
     let operands = contract.operands.iter().filter_map(|operand| ScalarType::of(operand.dtype));
     let reads: Vec<ScalarType> = [contract.factors.sum()].into_iter().chain(operands).collect();
     let stores = vec![Store { val: contract.result, write: 0 }];

@@ -215,7 +215,7 @@ impl Window<'_> {
                 asm.vector(&forms::VPMADDWD, width, product, weight, input, None);
                 asm.vector(&forms::VPADDD, width, sum, sum, product, None);
             }
-            Factors::Floats | Factors::Bytes | Factors::Pairs | Factors::WidePairs => {
+            Factors::Floats | Factors::Doubles | Factors::Bytes | Factors::Pairs | Factors::WidePairs => {
                 asm.vector(&forms::VFMADD231PS, width, sum, weight, input, None);
             }
         }

@@ -200,6 +200,9 @@ impl TileCode<'_> {
     /// Loads an element of the input into all lanes.
     fn load_input(&self, asm: &mut Asm, dst: V, point: usize, offset: i64) {
         let from = self.input(asm, point, offset);
+        if self.factors == Factors::Doubles {
+            return asm.vector(&forms::VBROADCASTSD, asm.isa().width(), dst, V(0), from, None);
+        }
         if self.factors != Factors::Pairs {
             return asm.bcast(dst, from);
         }
@@ -260,6 +263,7 @@ impl TileCode<'_> {
                 asm.vector(&forms::VPMADDWD, width, product, input, weights, None);
                 asm.vector(&forms::VPADDD, width, sum, sum, product, None);
             }
+            Factors::Doubles => asm.vector(&forms::VFMADD231PD, width, sum, input, weights, None),
             Factors::Floats | Factors::Widened => asm.vector(&forms::VFMADD231PS, width, sum, input, weights, None),
         }
     }
@@ -270,9 +274,10 @@ impl TileCode<'_> {
         }
         for point in 0..self.sums.points() {
             let input = self.input(asm, point, offset);
+            let product = if self.factors == Factors::Doubles { &forms::VFMADD231PD } else { &forms::VFMADD231PS };
             for vector in 0..self.sums.vectors {
                 let (sum, weights) = (self.sums.register(point, vector), self.sums.extra(vector));
-                asm.vector(&forms::VFMADD231PS, self.sums.width(asm.isa(), vector), sum, weights, Rm::Bcast(input), None);
+                asm.vector(product, self.sums.width(asm.isa(), vector), sum, weights, Rm::Bcast(input), None);
             }
         }
     }

@@ -38,7 +38,7 @@ impl Stream {
 
     /// Whether its elements are lanes as they are in memory.
     fn is_plain(&self) -> bool {
-        self.dtype.bits == 32
+        self.dtype.bits >= 32
     }
 }
 
@@ -121,7 +121,7 @@ impl Epilogue<'_> {
 pub(crate) struct Sums<'a> {
     pub(crate) shape: &'a Shape,
     pub(crate) vectors: usize,
-    /// Number of columns of the last vector, if it is partial.
+    /// Number of 32-bit lanes of the last vector, if it is partial.
     pub(crate) tail: Option<usize>,
     /// Number of registers for it, if limited.
     pub(crate) limit: Option<usize>,

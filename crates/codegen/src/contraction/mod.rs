@@ -70,7 +70,7 @@ pub(crate) struct ContractionCode {
     weights: Option<Place>,
     /// Step from one part to the next in the packed weights, in bytes.
     weight_part: i64,
-    /// Bytes of an element of the weights.
+    /// Bytes of an element of the weights' packing.
     weight_bytes: u64,
     /// The code that converts a group's weights to F32 in scratch memory, if tiles read them there.
     group_code: Option<GroupCode>,
@@ -116,13 +116,13 @@ fn compile_for(
     any_length: bool,
 ) -> Option<ContractionCode> {
     (contract.factors != Factors::Widened).then_some(())?;
-    let narrowed = narrow(contract, asm.isa().lanes());
+    let narrowed = narrow(contract, lanes(contract, asm.isa()));
     let contract = narrowed.as_ref().unwrap_or(contract);
     let plan = Plan::of(contract, target, asm.isa())?;
     let streams = plan.streams(choice.vectors)?;
     let epilogue = plan.epilogue(&streams);
     let tiles = plan.tiles(&epilogue, choice.cut, asm.isa())?;
-    let packing = packing(contract, plan.target.lanes, choice.vectors);
+    let packing = packing(contract, asm.isa().lanes(), choice.vectors);
     let costed = plan.conversion(choice);
     let by_groups = costed.is_some_and(|costed| costed.is_by_groups());
     let group_code = contract.converted().filter(|_| by_groups).map(|dtype| convert::by_groups(&packing, dtype, asm));
@@ -137,7 +137,7 @@ fn compile_for(
 /// number of points. Vectors that do not lie evenly are computed one at a time.
 fn candidates(contract: &Contraction, target: &Target, any_points: bool) -> Vec<CostedChoice> {
     let isa = if target.lanes == Isa::Avx512.lanes() { Isa::Avx512 } else { Isa::Avx2 };
-    let narrowed = narrow(contract, isa.lanes());
+    let narrowed = narrow(contract, lanes(contract, isa));
     let contract = narrowed.as_ref().unwrap_or(contract);
     let Some(plan) = Plan::of(contract, target, isa) else { return vec![] };
     let vectors = any_points.then(|| vectors_of_any(contract, &plan));
@@ -161,7 +161,8 @@ fn vectors_of_any(contract: &Contraction, plan: &Plan) -> usize {
 /// The modelled cycles of a contraction, which `winograd` and the plan compare.
 pub(crate) fn cycles(contract: &Contraction, target: &Target) -> Option<f64> {
     let dims = points::merge(point_dims(contract)?);
-    let n_vectors = contract.columns.div_ceil(target.lanes as u64);
+    let lanes = target.lanes as u64 / words(contract);
+    let n_vectors = contract.columns.div_ceil(lanes);
     let sum = choose::Sum::of(contract, &dims, input_bytes(contract), target);
     let choice = choose::choose(&dims, n_vectors, sum, target);
     let arithmetic = choose::cycles(&dims, choice.cut, choice.vectors as u64, n_vectors, sum, target)?;
@@ -242,6 +243,7 @@ impl<'a> Plan<'a> {
         let in_twos = || contract.sum.last().is_some_and(|last| last.extent.is_multiple_of(2));
         match contract.factors {
             Factors::Floats | Factors::WidePairs | Factors::Widened => {}
+            Factors::Doubles => halves(contract).map(|_| ())?,
             Factors::Pairs => in_twos().then_some(())?,
             Factors::Bytes => (target.byte_products == ByteProducts::Words).then_some(())?,
         }
@@ -256,8 +258,8 @@ impl<'a> Plan<'a> {
             dtypes: dtypes.collect(),
             views: views.map(|view| normal(view, contract.columns)).collect(),
             dims: points::merge(point_dims(contract)?),
-            n_vectors: contract.columns.div_ceil(isa.lanes() as u64),
-            target: Target { lanes: isa.lanes(), registers: isa.regs(), ..*target },
+            n_vectors: contract.columns.div_ceil(lanes(contract, isa) as u64),
+            target: Target { lanes: lanes(contract, isa), registers: isa.regs(), ..*target },
         })
     }
 
@@ -319,8 +321,8 @@ impl<'a> Plan<'a> {
         let work = work(contract, &tiles, &packing);
         ContractionCode {
             weights: None,
-            weight_part: if packing.parts > 1 { (contract.weight_bytes() * packing.part_len()) as i64 } else { 0 },
-            weight_bytes: contract.weight_bytes(),
+            weight_part: if packing.parts > 1 { (packed_bytes(contract) * packing.part_len()) as i64 } else { 0 },
+            weight_bytes: packed_bytes(contract),
             group_code: None,
             bands_at_once: work.bands_at_once(self.target.l2),
             flops: 2
@@ -347,7 +349,31 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Half the elements that a byte displacement can span, because a displacement is a sum of two: a point's, and a vector's or a
+/// The lanes of a vector of sums.
+fn lanes(contract: &Contraction, isa: Isa) -> usize {
+    isa.lanes() / words(contract) as usize
+}
+
+/// The lanes of 32 bits of a sum.
+fn words(contract: &Contraction) -> u64 {
+    if contract.factors == Factors::Doubles { 2 } else { 1 }
+}
+
+/// The positions of both halves of each column in weights of 64 bits, in halves; `None` for blocks of columns that lie apart.
+fn halves(contract: &Contraction) -> Option<Columns> {
+    match normal(contract.weight_columns, contract.columns) {
+        Columns { block, inner, .. } if block >= contract.columns => Some(Columns { block: 2, outer: 2 * inner, inner: 1 }),
+        Columns { block, outer, inner: 1 } => Some(Columns { block: 2 * block, outer: 2 * outer, inner: 1 }),
+        _ => None,
+    }
+}
+
+/// Bytes of an element of the weights' packing: of F64, that of half an element.
+fn packed_bytes(contract: &Contraction) -> u64 {
+    contract.weight_bytes() / words(contract)
+}
+
+/// Half the elements of 32 bits that a byte displacement can span, because a displacement is a sum of two: a point's, and a vector's or a
 /// reduction step's.
 const NEAR: u64 = 1 << 28;
 
@@ -363,7 +389,7 @@ fn in_range(contract: &Contraction) -> bool {
         .operands
         .iter()
         .map(|operand| contract.points.iter().zip(&operand.points).map(|(dim, step)| far(dim.extent, *step)).sum::<i128>());
-    points.max(sum).max(operands.max().unwrap_or(0)) < i128::from(NEAR)
+    points.max(sum).max(operands.max().unwrap_or(0)) < i128::from(NEAR / words(contract))
 }
 
 /// The dimensions of the points with all their streams.
@@ -418,9 +444,10 @@ fn streams(views: &[Columns], dtypes: &[DType], vectors: usize, n_vectors: u64, 
     views.iter().zip(dtypes).map(stream).collect()
 }
 
+/// How weights are packed into vectors of 32-bit lanes.
 fn packing(contract: &Contraction, lanes: usize, vectors: usize) -> Packing {
     let shared = contract.group_steps[1] == 0;
-    Packing {
+    let packing = Packing {
         parts: if shared { 1 } else { contract.groups },
         part_step: contract.group_steps[1],
         offset: contract.weight.1,
@@ -429,6 +456,10 @@ fn packing(contract: &Contraction, lanes: usize, vectors: usize) -> Packing {
         source_columns: contract.weight_columns,
         lanes,
         vectors,
+    };
+    match halves(contract) {
+        Some(columns) if contract.factors == Factors::Doubles => packing.of_halves(columns),
+        _ => packing,
     }
 }
 
@@ -507,7 +538,7 @@ fn columns_of(vectors: usize, tail: Option<usize>) -> String {
 /// are done. With very many tiles, the wait of the first does not count.
 fn next_lines(contract: &Contraction, packing: &Packing, tiles: &Tiles, rounds: u64) -> usize {
     let n_tiles = tiles.n_tiles as u64;
-    let lines = contract.weight_bytes() * packing.part_len() / packing.n_groups() / LINE as u64;
+    let lines = packed_bytes(contract) * packing.part_len() / packing.n_groups() / LINE as u64;
     let all_rounds = n_tiles * rounds;
     let worth = n_tiles > 1 && packing.n_groups() > 1 && 2 * lines >= all_rounds;
     if worth { lines.div_ceil(all_rounds).min(16) as usize } else { 0 }
@@ -530,7 +561,7 @@ fn ahead(sums: usize, sum: &SumLoops, fresh: f64, target: &Target) -> Ahead {
 const CODE_INSTRUCTIONS: u64 = 1400;
 
 fn places(contract: &Contraction, views: &[Columns], dtypes: &[DType], packing: &Packing) -> Vec<Place> {
-    let group_columns = (packing.lanes * packing.vectors) as u64;
+    let group_columns = (packing.lanes * packing.vectors) as u64 / words(contract);
     let out = (contract.out.0, contract.out.1, contract.group_steps[2]);
     let operands = contract.operands.iter().map(|one| (one.arg, one.offset, one.group));
     let place = |((arg, offset, part), (view, dtype)): ((usize, i64, i64), (&Columns, &DType))| {
@@ -567,7 +598,7 @@ fn work(contract: &Contraction, tiles: &Tiles, packing: &Packing) -> Work {
         bands: tiles.bands.iter().map(|band| band.points).collect(),
         groups: (0..packing.n_groups()).map(|group| packing.group_vectors(group)).collect(),
         band_bytes: input_bytes(contract) / tiles.bands.len() as u64,
-        group_bytes: contract.weight_bytes() * packing.part_len() / packing.n_groups(),
+        group_bytes: packed_bytes(contract) * packing.part_len() / packing.n_groups(),
     }
 }
 

@@ -73,6 +73,13 @@ const TASK: usize = 1 << 16;
 const CHUNK_BYTES: u64 = 16 << 10;
 
 impl Packing {
+    /// The packing of elements of 64 bits as two halves each; `source_columns` are those of the halves.
+    pub(crate) fn of_halves(mut self, source_columns: Columns) -> Packing {
+        (self.part_step, self.offset) = (2 * self.part_step, 2 * self.offset);
+        self.sum.iter_mut().for_each(|dim| dim.other *= 2);
+        Packing { columns: 2 * self.columns, source_columns, ..self }
+    }
+
     pub(crate) fn steps(&self) -> u64 {
         self.sum.iter().map(|dim| dim.extent).product()
     }

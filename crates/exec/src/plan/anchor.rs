@@ -14,6 +14,9 @@ use relayc_ops::OpDef;
 use relayc_ops::lower::{AxisMap, Call, Product, Tensor};
 use std::sync::Arc;
 
+/// Maximum number of rows of F64 that are multiplied with weights as they lie.
+const FEW_POINTS: u64 = 4;
+
 /// The stride of each loop dimension where a tensor with these indices is seen so, and the first element.
 pub(super) fn strides(axes: &[AxisMap], view: &View, n_dims: usize) -> (Vec<i64>, i64) {
     let (mut strides, mut offset) = (vec![0; n_dims], view.offset);
@@ -81,6 +84,12 @@ impl Lowering<'_> {
         // Channels that do not lie side by side fill no vectors; a nest has its lanes along the window then.
         let held = |product: &Product| match [lanes[0], lanes[1], out] {
             [ScalarType::F32, ScalarType::F32, ScalarType::F32] => !product.depthwise || side_by_side(product, &placed[data_arg]),
+            // A few rows are not worth packing what is no constant.
+            [ScalarType::F64, ScalarType::F64, ScalarType::F64] => {
+                let is_constant = placed[weight_arg].loads.iter().all(|load| self.is_constant(load));
+                let in_blocks = product.columns.iter().all(|&extent| extent > 1);
+                !product.depthwise && !in_blocks && (is_constant || product.points.iter().product::<u64>() > FEW_POINTS)
+            }
             [ScalarType::U8, ScalarType::I32, ScalarType::I32] => {
                 let has_code = self.has_byte_columns(product);
                 has_code && product.depthwise && data_arg == 0 && side_by_side(product, &placed[0])
@@ -99,6 +108,10 @@ impl Lowering<'_> {
         let product = self.anchor(kind, placed, op, call.out());
         // What was refused may be what follows: tiles take few operands.
         Some(if has_code && self.refused() == 1 { self.without_anchors(&product)?.into() } else { product })
+    }
+
+    fn is_constant(&self, load: &Load) -> bool {
+        matches!(load.source, Source::Buffer(buffer) if self.constant.contains(&buffer))
     }
 
     /// The 16-bit floats of a constant that a value is, as F32.
@@ -384,7 +397,7 @@ impl Lowering<'_> {
                 let weights = self.module.consts[id].to_vec::<i16>()?;
                 contract.is_exact_by_tiles(&weights).then_some(4)
             }
-            Factors::Bytes | Factors::WidePairs | Factors::Widened => None,
+            Factors::Doubles | Factors::Bytes | Factors::WidePairs | Factors::Widened => None,
         }
     }
 
@@ -417,6 +430,7 @@ impl Lowering<'_> {
             true if product.depthwise => Factors::Widened,
             true if inputs[1 - product.data_arg].dtype == DType::I16 => Factors::Pairs,
             true => Factors::Bytes,
+            false if self.anchors[anchor].dtype == DType::F64 => Factors::Doubles,
             false => Factors::Floats,
         };
         let by = factors.products() as i64;
@@ -508,8 +522,11 @@ impl Anchor {
 }
 
 /// Whether a contraction can run the computation as its epilogue: of F32 to F32, with comparisons and selections, and with
-/// 16-bit floats on the way. With `narrow`, integers of 8 and 32 bits are read, computed and stored too.
+/// 16-bit floats on the way. With `narrow`, integers of 8 and 32 bits are read, computed and stored too. F64 is only stored.
 fn is_epilogue(after: &Lazy, narrow: bool) -> bool {
+    if after.dtype == DType::F64 {
+        return after.plain().is_some();
+    }
     let reads: Vec<ScalarType> = after.loads.iter().filter_map(|load| ScalarType::of(load.dtype)).collect();
     let lanes = after.body.lanes(&reads);
     let byte = |lane: ScalarType| narrow && matches!(lane, ScalarType::I8 | ScalarType::U8);

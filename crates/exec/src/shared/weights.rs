@@ -96,9 +96,10 @@ impl Loading<'_> {
 /// Elements of a cache line, to which packed weights are padded.
 const LINE: usize = 16;
 
-/// The address of a tensor's elements; only weights of floats up to 32 bits, int8, int16 and int32 are packed.
+/// The address of a tensor's elements; only weights of floats, int8, int16 and int32 are packed.
 fn address(tensor: &Tensor) -> Option<usize> {
     match tensor.data() {
+        Data::F64(array) if !array.is_empty() => Some(array.as_ptr() as usize),
         Data::F32(array) if !array.is_empty() => Some(array.as_ptr() as usize),
         Data::F16(array) if !array.is_empty() => Some(array.as_ptr() as usize),
         Data::BF16(array) if !array.is_empty() => Some(array.as_ptr() as usize),

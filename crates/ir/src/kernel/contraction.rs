@@ -48,6 +48,8 @@ impl Columns {
 pub enum Factors {
     /// F32, whose sum is F32.
     Floats,
+    /// F64, whose sum is F64.
+    Doubles,
     /// Words of four integers of 8 bits, unsigned in the input and signed in the weights. The sum of their four products is I32.
     Bytes,
     /// Pairs of integers, unsigned of 8 bits in the input and signed of 16 bits in the weights. The sum of their two products is I32.
@@ -63,6 +65,7 @@ impl Factors {
     pub fn sum(self) -> ScalarType {
         match self {
             Factors::Floats => ScalarType::F32,
+            Factors::Doubles => ScalarType::F64,
             Factors::Bytes | Factors::Pairs | Factors::WidePairs | Factors::Widened => ScalarType::I32,
         }
     }
@@ -70,7 +73,7 @@ impl Factors {
     /// The products of two elements.
     pub fn products(self) -> u64 {
         match self {
-            Factors::Floats | Factors::Widened => 1,
+            Factors::Floats | Factors::Doubles | Factors::Widened => 1,
             Factors::Bytes => BYTES,
             Factors::Pairs | Factors::WidePairs => 2,
         }
@@ -80,6 +83,7 @@ impl Factors {
     fn dtypes(self) -> [DType; 2] {
         match self {
             Factors::Floats => [DType::F32, DType::F32],
+            Factors::Doubles => [DType::F64, DType::F64],
             Factors::Bytes => [DType::U8, DType::I8],
             Factors::Pairs => [DType::U8, DType::I16],
             Factors::WidePairs => [DType::I16, DType::I16],
@@ -90,6 +94,7 @@ impl Factors {
     /// The bytes of an element of the input.
     pub fn input_bytes(self) -> u64 {
         match self {
+            Factors::Doubles => 8,
             Factors::Floats | Factors::Bytes | Factors::WidePairs => 4,
             Factors::Pairs => 2,
             Factors::Widened => 1,
@@ -118,7 +123,7 @@ pub const BYTES: u64 = 4;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Operand {
     pub arg: usize,
-    /// F32, I32, I8 or U8.
+    /// F32, I32, I8 or U8; there are no operands beside a sum of F64.
     pub dtype: DType,
     pub offset: i64,
     /// The stride from one group to the next.
@@ -132,7 +137,7 @@ pub struct Operand {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Contraction {
     pub factors: Factors,
-    /// The dtype of the output: F32, I32, I8 or U8.
+    /// The dtype of the output: F32, I32, I8 or U8; that of a sum of F64, F64.
     pub dtype: DType,
     /// The dtype in memory of weights that are floats: F32, or F16 or BF16, which are multiplied as F32.
     pub weight_dtype: DType,
@@ -219,7 +224,7 @@ impl Contraction {
             let factor = sum.read(read);
             match self.factors {
                 Factors::Floats if read == 1 && self.converted().is_some() => sum.un(UnaryOp::To(ScalarType::F32), factor),
-                Factors::Floats => factor,
+                Factors::Floats | Factors::Doubles => factor,
                 _ => sum.un(UnaryOp::To(ScalarType::I32), factor),
             }
         });
@@ -256,7 +261,7 @@ impl Contraction {
 
     /// The bytes of an element of the weights.
     pub fn weight_bytes(&self) -> u64 {
-        self.converted().map_or(4, DType::bytes)
+        if self.factors == Factors::Doubles { 8 } else { self.converted().map_or(4, DType::bytes) }
     }
 
     /// The dtype of weights that are converted to F32 on their way into products.
