@@ -68,6 +68,7 @@ pub mod regions;
 mod regions_channels_last;
 mod remove_unused_functions;
 pub mod rewrite;
+mod separate_pool_windows;
 mod simplify_expr;
 mod simplify_fc_transpose;
 mod simplify_inference;
@@ -136,6 +137,7 @@ const PASSES: &[Pass] = &[
     simplify_inference::PASS,
     crop_windows::PASS,
     einsum_to_batch_matmul::PASS,
+    separate_pool_windows::PASS,
     fold_constants::PASS,
     simplify_expr::PASS,
     fold_scale_axis::PASS,
