@@ -24,7 +24,8 @@ pub use super::layout::Layout;
 pub use super::layout_transform::{LAYOUT_TRANSFORM, LayoutTransformAttrs};
 pub use super::logic::{BITWISE_AND, BITWISE_OR, BITWISE_XOR, LEFT_SHIFT, LOGICAL_AND, LOGICAL_NOT, LOGICAL_OR};
 pub use super::math::{
-    CEIL, CLIP, COS, ClipAttrs, ERF, EXP, FAST_ERF, FAST_EXP, FAST_TANH, FLOOR, NEGATIVE, ROUND, SIGMOID, SIN, SQRT, TAN, TANH,
+    ABS, CEIL, CLIP, COS, ClipAttrs, ERF, EXP, FAST_ERF, FAST_EXP, FAST_TANH, FLOOR, LOG, NEGATIVE, ROUND, SIGMOID, SIN, SQRT,
+    TAN, TANH,
 };
 pub use super::matmul::{BATCH_MATMUL, BatchMatmulAttrs, MATMUL, MatmulAttrs};
 pub use super::norm::{BATCH_NORM, BatchNormAttrs, DROPOUT};

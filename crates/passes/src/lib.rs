@@ -75,6 +75,7 @@ mod simplify_inference;
 mod split_args;
 mod split_windows;
 mod step;
+mod tanh_of_softplus;
 mod to_a_normal_form;
 mod to_basic_block_normal_form;
 mod to_graph_normal_form;
@@ -147,6 +148,7 @@ const PASSES: &[Pass] = &[
     combine_parallel::DENSE_PASS,
     combine_parallel::BATCH_MATMUL_PASS,
     pool_before_conv::PASS,
+    tanh_of_softplus::PASS,
     push_strides_up::PASS,
     flatten_concatenate::PASS,
     elementwise_before_join::PASS,

@@ -88,7 +88,7 @@ pub const FAST_EXP: OpDef = float(
     |s| s.float(UnaryOp::Exp),
 );
 
-pub(crate) const LOG: OpDef = float(
+pub const LOG: OpDef = float(
     "log",
     "The natural logarithm; NaN below zero (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::ln),
@@ -228,7 +228,7 @@ pub const FAST_ERF: OpDef = float(
     |s| s.float(UnaryOp::Erf),
 );
 
-pub(crate) const ABS: OpDef = OpDef::unary(
+pub const ABS: OpDef = OpDef::unary(
     "abs",
     "The absolute value; that of the least integer is itself (`src/relay/op/tensor/unary.cc`).",
     |cx| cx.map(f64::abs, i128::abs),
