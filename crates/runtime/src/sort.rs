@@ -5,7 +5,6 @@
 
 use super::number::Number;
 use super::words::Words;
-use core::hint::select_unpredictable;
 
 /// Takes the first `take` elements of each line in sorted order. A line is `length` elements, `inner` apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -180,16 +179,11 @@ impl Number {
             Number::Float(fraction) => {
                 let infinity = (sign - 1) >> fraction << fraction;
                 // What is negative goes from its greatest bits down, what is not lies above; of two zeros there is one.
-                let flip = select_unpredictable(bits & sign != 0, sign | (sign - 1), sign);
-                let size = bits & (sign - 1);
-                let order = if size == 0 { sign } else { bits ^ flip };
-                if size <= infinity {
-                    order
-                } else if width <= 32 {
-                    u32::MAX.into()
-                } else {
-                    u64::MAX
-                }
+                // Without a jump, as no processor foresees the signs of a tensor.
+                let (size, negative) = (bits & (sign - 1), bits >> (width - 1));
+                let order = (bits ^ (sign | (negative.wrapping_neg() & (sign - 1)))) + (negative & u64::from(size == 0));
+                let highest = if width <= 32 { u32::MAX.into() } else { u64::MAX };
+                order | (u64::from(size > infinity).wrapping_neg() & highest)
             }
         }
     }
