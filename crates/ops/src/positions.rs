@@ -108,15 +108,24 @@ fn argwhere_rel(cx: &mut RelCx) -> RelResult {
 
 fn argwhere_eval(cx: &EvalCx) -> EvalResult {
     let condition = cx.tensor(0);
-    let truth = condition.test(|x| x != 0.0, |x| x != 0).to_ints();
-    let found: Vec<usize> = (0..truth.len()).filter(|&at| truth[at] != 0).collect();
-    let rank = condition.rank();
-    let index = |i: usize| {
-        let (at, axis) = (found[i / rank], i % rank);
-        let inner: usize = condition.shape()[axis + 1..].iter().product();
-        (at / inner % condition.shape()[axis]) as i32
-    };
-    Ok(Tensor::from_fn(&[found.len(), rank], index).into())
+    let is_bool = condition.dtype() == DType::BOOL;
+    let truth = if is_bool { condition.clone() } else { condition.test(|x| x != 0.0, |x| x != 0) };
+    let truth = truth.to_vec::<bool>().expect("bools");
+    let found = truth.iter().filter(|holds| **holds).count();
+    let (mut index, mut rows) = (vec![0i32; condition.rank()], Vec::with_capacity(found * condition.rank()));
+    for holds in truth {
+        if holds {
+            rows.extend_from_slice(&index);
+        }
+        for (at, &extent) in index.iter_mut().zip(condition.shape()).rev() {
+            *at += 1;
+            if (*at as usize) < extent {
+                break;
+            }
+            *at = 0;
+        }
+    }
+    Ok(Tensor::from_vec(&[found, condition.rank()], rows).into())
 }
 
 pub(crate) const UNRAVEL_INDEX: OpDef = OpDef {
