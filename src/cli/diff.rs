@@ -1,6 +1,6 @@
 //! `relayc diff`: compares two programs, or the tensors of two files.
 
-use super::{Console, Reading, exit, tolerance, weight_files};
+use super::{Console, Reading, exit, named_tensors, tolerance, weight_files};
 use relayc_base::Sources;
 use relayc_driver::bind::{self, Requests};
 use relayc_driver::compare::values::{self, Allowed as Bounds, Runs};
@@ -24,8 +24,8 @@ pub(crate) struct Args {
     /// Compare the canonical texts of programs, line by line.
     #[arg(long)]
     text: bool,
-    /// Run both programs on the interpreter, N times on random inputs, and compare what they compute: floats within 1e-4 of an output's
-    /// largest magnitude, unless `--rtol` or `--atol` is given.
+    /// Run both programs on the interpreter, N times on given or random inputs, and compare what they compute: floats within 1e-4 of an
+    /// output's largest magnitude, unless `--rtol` or `--atol` is given. A difference names the calls where the values part.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "text")]
     run: Option<u64>,
     /// The function to run.
@@ -33,6 +33,11 @@ pub(crate) struct Args {
     entry: String,
     #[arg(long, value_name = "FILE", requires = "run", help = weight_files("Weights of both programs"))]
     params: Vec<PathBuf>,
+    /// An input of both programs; what is missing is random. May be repeated.
+    #[arg(short, long, value_name = "NAME=SPEC", requires = "run")]
+    input: Vec<String>,
+    #[arg(long, value_name = "FILE", requires = "run", help = format!("Inputs of both programs: {}", named_tensors()))]
+    inputs: Option<PathBuf>,
     /// The size of a dynamic dimension, which is random otherwise.
     #[arg(long, value_name = "NAME.AXIS=N|SIZE=N", requires = "run")]
     set: Vec<String>,
@@ -108,7 +113,13 @@ fn of_programs(console: &Console, args: &Args) -> Result<Differences, u8> {
     let Some(n) = args.run else {
         return Ok(if args.text { programs::texts(a, b) } else { programs::programs(a, b, args.allowed.tolerance()) });
     };
-    let requests = Requests { params: args.params.clone(), set: args.set.clone(), ..Requests::default() };
+    let requests = Requests {
+        params: args.params.clone(),
+        inputs: args.input.clone(),
+        inputs_file: args.inputs.clone(),
+        set: args.set.clone(),
+        ..Requests::default()
+    };
     let allowed = args.allowed.given().map_or(Bounds::OfScale, Bounds::Each);
     let runs = Runs { entry: &args.entry, n, requests: &requests, allowed, failures: true, limits: &Limits::default() };
     values::runs(a, b, &runs).map_err(|wrong| console.files(&wrong, &from.sources))

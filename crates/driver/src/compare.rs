@@ -3,9 +3,11 @@
 //! Tensors are compared by name, read two at a time. Programs are compared by what they compute: the names of variables and the
 //! numbers of graph bindings do not count.
 
+mod allowed;
 mod errors;
 mod lines;
 mod nodes;
+mod origin;
 pub mod programs;
 pub mod values;
 

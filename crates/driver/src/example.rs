@@ -219,7 +219,7 @@ impl<'a> Runner<'a> {
     /// within 1e-4 of the output's scale, which allows for folded factors. `Err` says how they differ.
     pub fn same(&self, other: &Runner, example: &Example) -> Result<(), String> {
         let (before, after) = (self.call(example)?, other.call(example)?);
-        agree((&self.program.module, &before), (&other.program.module, &after), Allowed::OfScale)
+        agree(&[], (&self.program.module, &before), (&other.program.module, &after), Allowed::OfScale)
     }
 
     /// A written value as a value of a type.

@@ -254,6 +254,10 @@ impl Answers {
         self.inputs.iter().map(|inputs| run(inputs).map_err(Box::new)).collect()
     }
 
+    fn names(&self, module: &Module) -> Vec<String> {
+        run::entry(module, &self.entry).map_or(vec![], |entry| entry.results)
+    }
+
     /// Runs the entry again after a pass. What a pass that changes answers has left is what the next ones must keep; where it has left
     /// other parameters, there are no inputs for them. Errors: E0901 for the first output that differs.
     fn check(&mut self, pass: &Pass, module: &Module) -> Result<(), Box<Diagnostic>> {
@@ -272,7 +276,7 @@ impl Answers {
         let allowed = if pass.reorders_terms { Allowed::OfReordered } else { Allowed::OfStorage };
         // What nobody uses may fail before and be gone after a pass, and which of several failures comes first is not said either.
         for (before, now) in self.before.1.iter().zip(&after).filter(|(before, _)| before.is_ok()) {
-            agree((&self.before.0, before), (module, now), allowed)
+            agree(&self.names(module), (&self.before.0, before), (module, now), allowed)
                 .map_err(|why| passes::broken(pass.name, &format!("the result of `@{}` has changed, {why}", self.entry)))?;
         }
         self.before = (module.clone(), after);

@@ -148,7 +148,7 @@ pub fn outcome(program: &Program, entry: &Entry, args: Vec<Bound>, limits: Limit
 
 /// As [`interpret`], with the result as it is.
 pub(crate) fn answer(module: &Module, entry: &Entry, args: Vec<Bound>, limits: Limits) -> Result<Value, Diagnostic> {
-    of_data(module, entry, args, limits, None)
+    answer_seen(module, entry, args, limits, None)
 }
 
 /// As [`interpret`], with an observer, for a result that is data. Errors: also those of the observer.
@@ -159,7 +159,7 @@ pub(crate) fn interpret_seen(
     limits: Limits,
     witness: Option<&dyn ValueObserver>,
 ) -> Result<Bound, Diagnostic> {
-    to_bound(of_data(&program.module, entry, args, limits, witness)?)
+    to_bound(answer_seen(&program.module, entry, args, limits, witness)?)
 }
 
 /// Runs an entry on the interpreter, with any values for its slots and any result; `data` are the arguments if all of them are data.
@@ -174,7 +174,8 @@ pub fn value(
     called(sized.as_ref().unwrap_or(module), entry, args, limits, None)
 }
 
-fn of_data(
+/// As [`answer`], with an observer. Errors: also those of the observer.
+pub(crate) fn answer_seen(
     module: &Module,
     entry: &Entry,
     args: Vec<Bound>,

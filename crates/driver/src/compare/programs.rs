@@ -34,7 +34,7 @@ impl<'p> Side<'p> {
         &self.program.module
     }
 
-    fn at(self, span: Span) -> SidePlace<'p> {
+    pub(super) fn at(self, span: Span) -> SidePlace<'p> {
         SidePlace { name: self.name, sources: &self.program.sources, span }
     }
 }

@@ -4,7 +4,10 @@
 //! types by the names of their constructors. Functions and references are not compared.
 
 use super::Differences;
+pub use super::allowed::Allowed;
+use super::allowed::difference;
 use super::lines::Lines;
+use super::origin;
 use super::programs::Side;
 use crate::bind::leaves::{self, Leaf};
 use crate::bind::{self, Bound, Requests, Slot};
@@ -14,53 +17,17 @@ use relayc_base::text::count;
 use relayc_interp::{Limits, Value};
 use relayc_ir::Module;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::tensor::compare::{Tolerance, compare};
-use relayc_ir::types::{DType, Types};
+use relayc_ir::types::Types;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
 
 /// What a program computed, or how it failed.
 pub(crate) type Answer = Result<Value, Box<Diagnostic>>;
 
-/// How far floats may lie apart.
-#[derive(Clone, Copy, Debug)]
-pub enum Allowed {
-    /// 1e-4 of the first tensor's largest magnitude: what `--accuracy fast` promises of a whole network.
-    OfScale,
-    /// As [`Allowed::OfScale`], for two ways to compute in one storage type: of 16-bit floats, which have no numbers so near, four
-    /// times the distance of 1 to the next one.
-    OfStorage,
-    /// As [`Allowed::OfStorage`], where terms come in another order: a sum that left the range of its type is infinite in one and NaN in
-    /// another.
-    OfReordered,
-    Each(Tolerance),
-}
-
-impl Allowed {
-    /// The tolerance for a tensor that should equal `expected`.
-    fn of(self, expected: &Tensor) -> Tolerance {
-        match self {
-            Allowed::Each(tolerance) => tolerance,
-            Allowed::OfScale | Allowed::OfStorage | Allowed::OfReordered if !expected.dtype().is_float() => {
-                Tolerance { rtol: 0.0, atol: 0.0 }
-            }
-            Allowed::OfScale | Allowed::OfStorage | Allowed::OfReordered => {
-                let finite = expected.to_f64s().into_iter().filter(|x| x.is_finite());
-                let part = match (self, expected.dtype()) {
-                    (Allowed::OfStorage | Allowed::OfReordered, DType::F16) => 4.0 * 2f64.powi(-10),
-                    (Allowed::OfStorage | Allowed::OfReordered, DType::BF16) => 4.0 * 2f64.powi(-7),
-                    _ => 1e-4,
-                };
-                Tolerance { rtol: 0.0, atol: part * finite.fold(0.0, |scale: f64, x| scale.max(x.abs())) }
-            }
-        }
-    }
-}
-
-/// Checks that two answers, each of a program, agree. `Err` says how they differ.
-pub(crate) fn agree(a: (&Module, &Answer), b: (&Module, &Answer), allowed: Allowed) -> Result<(), String> {
+/// Checks that two answers, each of a program, agree; `names` are those of the results. `Err` says how they differ.
+pub(crate) fn agree(names: &[String], a: (&Module, &Answer), b: (&Module, &Answer), allowed: Allowed) -> Result<(), String> {
     match (a.1, b.1) {
-        (Ok(from), Ok(to)) => values((a.0, from), (b.0, to), allowed),
+        (Ok(from), Ok(to)) => values(names, (a.0, from), (b.0, to), allowed),
         (Err(from), Err(to)) if from.code == to.code => Ok(()),
         (Err(from), Err(to)) => Err(format!("it failed with {}, now with {}", from.message, to.message)),
         // Which operator notices a value that its type did not allow is not said by the language.
@@ -71,17 +38,21 @@ pub(crate) fn agree(a: (&Module, &Answer), b: (&Module, &Answer), allowed: Allow
 }
 
 /// Compares two values, in the order of their fields. How tuples nest does not count: some formats have only one level.
-fn values(a: (&Module, &Value), b: (&Module, &Value), allowed: Allowed) -> Result<(), String> {
+fn values(names: &[String], a: (&Module, &Value), b: (&Module, &Value), allowed: Allowed) -> Result<(), String> {
     let mut left = vec![("out".to_owned(), a.1, b.1)];
+    let mut said = Some(names);
     while let Some((name, from, to)) = left.pop() {
-        let (from, to) = (flat(&name, from), flat(&name, to));
+        let (mut from, to) = (flat(&name, from), flat(&name, to));
+        if let Some(names) = said.take().filter(|names| names.len() == from.len()) {
+            from.iter_mut().zip(names).for_each(|(named, name)| named.0.clone_from(name));
+        }
         if from.len() != to.len() {
             return Err(format!("`{name}` had {}, now {}", count(from.len(), "field"), to.len()));
         }
         for ((name, from), (_, to)) in from.into_iter().zip(to) {
             match (from, to) {
                 (Value::Tensor(from), Value::Tensor(to)) => {
-                    tensors(from, to, allowed).map_err(|how| format!("`{name}`: {how}"))?;
+                    difference(from, to, allowed).map_err(|how| format!("`{name}`: {how}"))?;
                 }
                 (Value::Adt(this, from), Value::Adt(that, to)) => {
                     let names = [&a.0.ctors[*this].name, &b.0.ctors[*that].name];
@@ -107,7 +78,7 @@ pub fn same(expected: &Bound, found: &Bound, allowed: Allowed) -> Result<(), Str
     }
     let mut pairs = expected.iter().zip(&found);
     pairs.try_for_each(|((name, expected), (_, found))| {
-        tensors(expected, found, allowed).map_err(|how| format!("`{name}`: {how}"))
+        difference(expected, found, allowed).map_err(|how| format!("`{name}`: {how}"))
     })
 }
 
@@ -125,34 +96,12 @@ fn flat<'v>(name: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
     out
 }
 
-/// A tensor of floats with NaN for what is infinite.
-fn without_infinities(tensor: &Tensor) -> Option<Tensor> {
-    let numbers = tensor.to_f64s().into_iter().map(|x| if x.is_finite() { x } else { f64::NAN }).collect();
-    Tensor::from_vec(tensor.shape(), numbers).cast(tensor.dtype())
-}
-
-fn tensors(from: &Tensor, to: &Tensor, allowed: Allowed) -> Result<(), String> {
-    let reordered = matches!(allowed, Allowed::OfReordered) && from.dtype().is_float() && to.dtype().is_float();
-    let alike = reordered.then(|| without_infinities(from).zip(without_infinities(to))).flatten();
-    let (from, to) = alike.as_ref().map_or((from, to), |(from, to)| (from, to));
-    match compare(to, from, allowed.of(from)) {
-        Ok(comparison) if comparison.agrees() => Ok(()),
-        Ok(comparison) => {
-            let worst = comparison.worst.as_ref().map_or(String::new(), |worst| {
-                format!(", most at {:?}: it was {}, now {}, off by {:.3e}", worst.index, worst.expected, worst.got, worst.abs)
-            });
-            Err(format!("{} of {} differ{worst}", comparison.n_mismatches, count(comparison.n_elements, "element")))
-        }
-        Err(_) => Err(format!("it was {}, now {}", from.type_text(), to.type_text())),
-    }
-}
-
 /// The runs of a comparison.
 pub struct Runs<'a> {
     pub entry: &'a str,
     /// How many; their seeds count from 1.
     pub n: u64,
-    /// The weights, and the sizes that are set; everything else is random.
+    /// The weights, the given inputs, and the sizes that are set; everything else is random.
     pub requests: &'a Requests,
     pub allowed: Allowed,
     /// Whether runs in which the first program fails count.
@@ -160,7 +109,8 @@ pub struct Runs<'a> {
     pub limits: &'a Limits,
 }
 
-/// Compares what an entry of two programs computes on random inputs. Stops at the first difference, which names the seed.
+/// Compares what an entry of two programs computes on given or random inputs. Stops at the first difference, which names the seed and
+/// the calls where the values part.
 ///
 /// A tensor of the second program's parameters is that of the first with its name, or its weight, of which a program's own comes first;
 /// those left on both sides are paired in order. Errors: E0704 for one without a partner, E0706 for an unknown entry, and those of
@@ -173,24 +123,26 @@ pub fn runs(a: Side, b: Side, how: &Runs) -> Result<Differences, Vec<Diagnostic>
     for seed in 1..=how.n {
         let (inputs, weights) =
             bind::bind_seeded(&entries[0].slots, &a.program.module.types, &with_packed(how.requests, a), seed)?;
-        let again = again(&entries[0].slots, &a.program.module.types, &inputs, seed);
-        let differs = |why: &str| {
+        let again = again(&entries[0].slots, &a.program.module.types, &inputs, how.requests, seed);
+        let differs = |why: &str, origin: Lines| {
             let text = format!("@{}: {why}\n    from {} to {}, with `{again}`", how.entry, a.name, b.name);
-            Ok(Differences::new(false, Lines::default(), text))
+            Ok(Differences::new(false, origin, text))
         };
         let given = given(&entries, (&inputs, &weights), &with_packed(how.requests, b), b)?;
         if let Err(wrong) = bind::fit(&entries[1].slots, &b.program.module.types, &given) {
-            return differs(&wrong.message);
+            return differs(&wrong.message, Lines::default());
         }
-        let answers = [answer(a, &entries[0], inputs, how.limits), answer(b, &entries[1], given, how.limits)];
+        let args = [inputs, given];
+        let answers = [0, 1].map(|at| answer([a, b][at], &entries[at], args[at].clone(), how.limits));
         failed += u64::from(answers.iter().all(Result::is_err));
         if let (false, Err(error)) = (how.failures, &answers[0]) {
             failure.get_or_insert_with(|| error.clone());
             n_compared -= 1;
             continue;
         }
-        if let Err(why) = agree((&a.program.module, &answers[0]), (&b.program.module, &answers[1]), how.allowed) {
-            return differs(&why);
+        let names = &entries[0].results;
+        if let Err(why) = agree(names, (&a.program.module, &answers[0]), (&b.program.module, &answers[1]), how.allowed) {
+            return differs(&why, origin::origin([a, b], &entries, args, (how.allowed, how.limits)));
         }
     }
     if let (0, Some(failure)) = (n_compared, failure) {
@@ -202,8 +154,10 @@ pub fn runs(a: Side, b: Side, how: &Runs) -> Result<Differences, Vec<Diagnostic>
 }
 
 /// The options of `relayc run` that make inputs of a seed again, with their sizes.
-fn again(slots: &[Slot], types: &Types, inputs: &[Bound], seed: u64) -> String {
-    let mut text = format!("--fill {}", bind::filling_of(seed));
+fn again(slots: &[Slot], types: &Types, inputs: &[Bound], requests: &Requests, seed: u64) -> String {
+    let file = requests.inputs_file.iter().map(|file| format!("--inputs {} ", file.display()));
+    let mut text: String = file.chain(requests.inputs.iter().map(|input| format!("-i {input} "))).collect();
+    let _ = write!(text, "--fill {}", bind::filling_of(seed));
     let leaves = slots.iter().flat_map(|slot| leaves::leaves(&slot.name, slot.ty, types).unwrap_or_default());
     for (leaf, tensor) in leaves.zip(bind::tensors_in(inputs)) {
         for (axis, (_, n)) in leaf.dims.iter().zip(tensor.shape()).enumerate().filter(|(_, (dim, _))| dim.value().is_none()) {
