@@ -1,7 +1,7 @@
 //! `relayc opt`: runs passes, and shows the result and the effect of each.
 
 use super::compiled::TargetName;
-use super::{Console, Reading, exit, weight_files};
+use super::{Console, Reading, exit, named_tensors, weight_files};
 use clap::ValueEnum;
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
@@ -44,6 +44,8 @@ pub(crate) struct Args {
     /// An input for `--verify-each=values`; what is missing is random. May be repeated.
     #[arg(short, long, value_name = "NAME=SPEC", requires = "verify_each")]
     input: Vec<String>,
+    #[arg(long, value_name = "FILE", requires = "verify_each", help = format!("Inputs for `--verify-each=values`: {}", named_tensors()))]
+    inputs: Option<PathBuf>,
     /// Print the program after a pass, or after `all`, instead of the result; may be repeated.
     #[arg(long, value_name = "PASS")]
     print_after: Vec<String>,
@@ -123,13 +125,16 @@ fn optimised(
     console.lacking(program, &args.entry, &args.params);
     optimise::bind_weights(program, &args.entry, &args.params)?;
     let values = args.verify_each == Some(Verified::Values);
-    let requests = Requests { inputs: args.input.clone(), ..Requests::default() };
-    let answers = values.then(|| Answers::new(&program.module, &args.entry, &requests)).transpose()?;
+    let requests = Requests { inputs: args.input.clone(), inputs_file: args.inputs.clone(), ..Requests::default() };
+    let mut answers = values.then(|| Answers::new(&program.module, &args.entry, &requests)).transpose()?;
     let dim_names = args.dim_names || show::names_sizes(&program.module);
     // What is printed to be read by people alone is brief.
     let complete = !(args.brief || shown.anything());
     let options = show::Options { types: true, meta: complete, exact: complete, dim_names };
-    let text = optimise::text(program, how, shown, options, answers).map_err(|error| vec![error])?;
+    let text = optimise::text(program, how, shown, options, answers.as_mut()).map_err(|error| vec![error])?;
+    if let Some(answers) = answers.as_ref().filter(|_| !console.quiet) {
+        console.words(answers.changed());
+    }
     if args.time_passes {
         console.words(&program.timings.table());
     }

@@ -19,6 +19,7 @@ use relayc_passes::{self as passes, Args, Observer, PassCx, Settings};
 pub use relayc_passes::{Arg, FUSION, MAX_LEVEL, ON_REQUEST, Param, Pass, Step, find, unknown_pass};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
+use std::fmt::Write;
 use std::path::PathBuf;
 
 /// The checking that a program needs before it is optimised.
@@ -203,7 +204,7 @@ pub fn text(
     how: &PassPlan,
     shown: &PassPrinting,
     options: Options,
-    answers: Option<Answers>,
+    answers: Option<&mut Answers>,
 ) -> Result<String, Diagnostic> {
     let before = if shown.changed { show::print(program, options) } else { String::new() };
     let mut showing = Showing { shown, options, sources: &program.sources, before, out: String::new(), answers };
@@ -220,7 +221,7 @@ struct Showing<'a> {
     /// The text before the pass.
     before: String,
     out: String,
-    answers: Option<Answers>,
+    answers: Option<&'a mut Answers>,
 }
 
 /// The inputs of an entry, and what it computes from them on the interpreter.
@@ -228,6 +229,8 @@ pub struct Answers {
     entry: String,
     inputs: Vec<Vec<Bound>>,
     before: (Module, Vec<Answer>),
+    /// What passes changed that may change answers, a line each.
+    changed: String,
 }
 
 /// The seeds of inputs, if none are given.
@@ -238,10 +241,11 @@ impl Answers {
     /// inputs only. Errors: E0706 for an unknown entry, and those of [`bind::bind`].
     pub fn new(module: &Module, entry: &str, requests: &Requests) -> Result<Answers, Vec<Diagnostic>> {
         let slots = run::entry(module, entry).map_err(|error| vec![error])?.slots;
-        let seeds = 1..=if requests.inputs.is_empty() { SEEDS } else { 1 };
+        let given = !requests.inputs.is_empty() || requests.inputs_file.is_some();
+        let seeds = 1..=if given { 1 } else { SEEDS };
         let inputs =
             seeds.map(|seed| Ok(bind::bind_seeded(&slots, &module.types, requests, seed)?.0)).collect::<Result<_, Vec<_>>>()?;
-        let mut answers = Answers { entry: entry.to_owned(), inputs, before: (module.clone(), vec![]) };
+        let mut answers = Answers { entry: entry.to_owned(), inputs, before: (module.clone(), vec![]), changed: String::new() };
         answers.before.1 = answers.of(module);
         Ok(answers)
     }
@@ -252,6 +256,12 @@ impl Answers {
             run::answer(module, &entry, inputs.clone(), Limits::default())
         };
         self.inputs.iter().map(|inputs| run(inputs).map_err(Box::new)).collect()
+    }
+
+    /// What passes changed that may change results, a line each, with the first output that differs by more than 1e-4 of its largest
+    /// magnitude.
+    pub fn changed(&self) -> &str {
+        &self.changed
     }
 
     fn names(&self, module: &Module) -> Vec<String> {
@@ -269,7 +279,14 @@ impl Answers {
             if params(module) != params(&self.before.0) {
                 self.inputs.clear();
             }
-            self.before = (module.clone(), self.of(module));
+            let after = self.of(module);
+            let pairs = self.before.1.iter().zip(&after).filter(|(before, _)| before.is_ok());
+            let how =
+                pairs.map(|(before, now)| agree(&self.names(module), (&self.before.0, before), (module, now), Allowed::OfScale));
+            if let Some(why) = how.filter_map(Result::err).next() {
+                let _ = writeln!(self.changed, "{}, which may change results: {why}", pass.name);
+            }
+            self.before = (module.clone(), after);
             return Ok(());
         }
         let after = self.of(module);
