@@ -26,6 +26,7 @@ pub(super) fn on_type(cx: &mut Cx, params: DocumentOnTypeFormattingParams) -> Op
 fn edits(cx: &Cx, within: Span) -> Option<Vec<TextEdit>> {
     let text = &cx.checked.text.text;
     let formatted = cx.rules.style.format(cx.checked.whole().file, text).ok()?;
+    let formatted = with_breaks_of(text, formatted);
     let changes = diff::line_changes(text, &formatted);
     let touches = |bytes: &std::ops::Range<usize>| bytes.start <= within.end as usize && within.start as usize <= bytes.end;
     let wanted = changes.into_iter().filter(|(bytes, _)| touches(bytes));
@@ -34,4 +35,11 @@ fn edits(cx: &Cx, within: Span) -> Option<Vec<TextEdit>> {
         TextEdit { range: cx.range(span), new_text: new_text.to_owned() }
     };
     Some(wanted.map(edit).collect())
+}
+
+/// A formatted text with the line breaks of the document if all of them are `\r\n`: they are the editor's to choose, and no line differs
+/// by them.
+fn with_breaks_of(text: &str, formatted: String) -> String {
+    let is_crlf = text.contains("\r\n") && !text.replace("\r\n", "").contains('\n');
+    if is_crlf { formatted.replace("\r\n", "\n").replace('\n', "\r\n") } else { formatted }
 }
