@@ -3,6 +3,7 @@
 use super::projects::Projects;
 use super::{Console, Reading, Setting, exit};
 use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::text::thousands;
 use relayc_driver::lint::{Level, Levels};
 use relayc_driver::{self as driver, Phase, Program, ReadOptions, fix};
 use relayc_sys as sys;
@@ -46,8 +47,9 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     }
     let mut projects = Projects::new(console);
     let mut code = exit::FINE;
-    for path in console.programs(&args.files, &mut code) {
-        let path = &path;
+    let programs = console.programs(&args.files, &mut code);
+    let mut all = vec![];
+    for path in &programs {
         let how = args.checking.how(path, &mut projects);
         let version = sys::Version::of(path);
         let mut program = driver::check_file(path, Phase::Lint, &how);
@@ -66,6 +68,11 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
         let name = program.sources.files().last().map_or_else(|| path.display().to_string(), |file| file.name.clone());
         console.summary(&program.diagnostics, &name);
         code = code.max(exit::of(&program.diagnostics));
+        all.extend(program.diagnostics);
+    }
+    // Programs that read JSON can add.
+    if programs.len() > 1 && !console.is_json() {
+        console.summary(&all, &format!("all {} programs", thousands(programs.len() as u64)));
     }
     code.max(projects.code)
 }

@@ -7,7 +7,7 @@ use super::projects::Projects;
 use super::{Console, exit};
 use rayon::prelude::*;
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_base::text::{count, escape_control};
+use relayc_base::text::{count, escape_control, one_line};
 use relayc_driver as driver;
 use relayc_sys as sys;
 use relayc_testing::{self as testing, Golden, Options, Passed};
@@ -50,7 +50,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
         return projects.code;
     }
     if args.list {
-        let names: String = tests.iter().map(|test| format!("{}\n", test.name)).collect();
+        let names: String = tests.iter().map(|test| format!("{}\n", one_line(&test.name))).collect();
         return finish(console, &names, exit::FINE);
     }
     let options = Options {
@@ -95,9 +95,13 @@ fn collect(args: &Args) -> Result<Vec<Golden>, Diagnostic> {
     Ok(tests)
 }
 
+/// The longest name that the column of names is made for.
+const MAX_WIDTH: usize = 100;
+
 fn as_text(results: &[(&Golden, Result<Passed, String>)], console: &Console) -> String {
     let mut out = String::new();
-    let width = results.iter().map(|(test, _)| test.name.len()).max().unwrap_or(0);
+    let widths = results.iter().map(|(test, _)| test.name.len()).filter(|&width| width <= MAX_WIDTH);
+    let width = widths.max().unwrap_or(0);
     for (test, result) in results {
         let words = match result {
             Ok(passed) if passed.blessed => format!("blessed  {}", passed.kinds.join(", ")),
@@ -105,12 +109,12 @@ fn as_text(results: &[(&Golden, Result<Passed, String>)], console: &Console) -> 
             Err(_) => "FAILED".to_owned(),
         };
         if !console.quiet || result.is_err() {
-            let _ = writeln!(out, "{:width$}  {}", escape_control(&test.name), words.trim_end());
+            let _ = writeln!(out, "{:width$}  {}", one_line(&test.name), words.trim_end());
         }
     }
     for (test, result) in results {
         if let Err(why) = result {
-            let _ = write!(out, "\n---- {} ----\n{}\n", escape_control(&test.name), escape_control(why.trim_end()));
+            let _ = write!(out, "\n---- {} ----\n{}\n", one_line(&test.name), escape_control(why.trim_end()));
         }
     }
     let n_failed = results.iter().filter(|(_, result)| result.is_err()).count();
