@@ -53,8 +53,9 @@ use relayc_ops as ops;
 use relayc_syntax as syntax;
 pub use relayc_syntax::Dialect;
 use relayc_syntax::Parsed;
-use relayc_syntax::ast::Ast;
+use relayc_syntax::ast::{Ast, ExprKind};
 use relayc_syntax::lexer::{self, Lexed};
+use relayc_syntax::walk::Node;
 use relayc_sys as sys;
 use relayc_weights::foreign::PROGRAM;
 use std::path::Path;
@@ -277,7 +278,6 @@ fn finish(
     let misread: Vec<(FileId, usize)> = diagnostics.iter().filter(|d| d.is_error()).filter_map(|d| line(sources, d)).collect();
     // A call that was not understood in full only seems to lack what was left out. The syntax errors themselves stay.
     let wrong: Vec<Span> = diagnostics.iter().filter(|d| d.is_error()).map(Diagnostic::span).collect();
-    let is_inside = |place: Span, of: Span| place.file == of.file && of.start <= place.start && place.end <= of.end;
     let is_wrong_inside = |d: &Diagnostic| wrong.iter().any(|&place| is_inside(place, d.span()));
     let follows = |d: &Diagnostic| {
         let is_misread = MISREAD.contains(&d.code) && line(sources, d).is_some_and(|line| misread.contains(&line));
@@ -302,7 +302,8 @@ fn finish(
     } else if infer_wanted {
         let (found, more) = timings.time("infer", || infer(module, &ast.source));
         n_dropped += more;
-        diagnostics.extend(found.into_iter().filter(|d| !follows(d)));
+        let unclosed: Vec<u32> = diagnostics.iter().filter(|d| d.code == codes::E0103).flat_map(insertions).collect();
+        diagnostics.extend(found.into_iter().filter(|d| !follows(d) && !is_open_match(ast, d, &unclosed)));
     }
     if until == Phase::Lint && !diag::has_errors(diagnostics) {
         let mut found = lint::run(file, &ast.source, ast, module, &how.levels);
@@ -319,6 +320,28 @@ fn finish(
     lint::apply_comments(file, ast, &how.levels, diagnostics, until == Phase::Lint);
     how.levels.apply(diagnostics);
     diag::sort_and_limit(diagnostics, DIAGNOSTICS.count(), n_dropped);
+}
+
+fn is_inside(place: Span, of: Span) -> bool {
+    place.file == of.file && of.start <= place.start && place.end <= of.end
+}
+
+/// The places where a fix inserts text.
+fn insertions(diagnostic: &Diagnostic) -> impl Iterator<Item = u32> {
+    let edits = diagnostic.helps.iter().flat_map(|help| &help.edits);
+    edits.filter(|edit| edit.span.start == edit.span.end).map(|edit| edit.span.start)
+}
+
+/// Whether a report is of a `match` without its closing bracket that lacks cases: its clauses are still being written.
+fn is_open_match(ast: &Ast, report: &Diagnostic, unclosed: &[u32]) -> bool {
+    let at = report.span();
+    let is_open = |node: &Node| {
+        let Node::Expr(expr) = node else { return false };
+        let expr = &ast.exprs[*expr];
+        let ExprKind::Match { scrutinee, .. } = expr.kind else { return false };
+        is_inside(at, ast.exprs[scrutinee].span) && unclosed.contains(&expr.span.end)
+    };
+    report.code == codes::E0311 && !unclosed.is_empty() && ast.path(at.start).iter().any(is_open)
 }
 
 /// Errors that missing text can cause.
