@@ -3,12 +3,11 @@
 use crate::tree::{files, none, read};
 use relayc_base::diag::codes::ALL;
 use relayc_base::diag::{Code, Diagnostic};
-use relayc_driver::lint::{Level, Levels};
+use relayc_driver::lint::{self, Level, Levels};
 use relayc_driver::{Dialect, Phase, Program, ReadOptions, check_text_as};
 
 /// Codes no golden can show, with the reason.
 const NOT_SHOWN: &[(&str, &str)] = &[
-    ("E0207", "metadata is not read yet"),
     ("E0508", "a bug that is known is mended, not shown: a unit test of crates/engine/src/cross_check.rs has it"),
     ("E0731", "the limit is 100,000 nodes: tests/suite/viz.rs has it"),
     ("E0804", "the limit is 32 GiB, or needs a crafted archive: unit tests in crates/weights/ have it"),
@@ -70,7 +69,7 @@ fn every_page_has_its_heads_and_examples() {
 }
 
 /// Checks an example; if it is of a lint that is quiet by itself, the lint is asked for.
-fn lint(id: &str, text: &str) -> Program {
+fn linted(id: &str, text: &str) -> Program {
     let mut levels = Levels::default();
     if id.starts_with('W') {
         levels.set(id, Level::Warn).expect("a code of a lint");
@@ -89,7 +88,7 @@ fn the_examples_of_every_page_are_true() {
             codes.join(", ")
         };
         for (i, text) in blocks(page.wrong, "relay").into_iter().enumerate() {
-            let program = lint(id, text);
+            let program = linted(id, text);
             let found = said(&program.diagnostics);
             if found != id {
                 untrue.push(format!(
@@ -100,7 +99,7 @@ fn the_examples_of_every_page_are_true() {
             }
         }
         for (i, text) in blocks(page.right, "relay").into_iter().enumerate() {
-            let program = lint(id, text);
+            let program = linted(id, text);
             if !program.diagnostics.is_empty() {
                 untrue.push(format!("{id}.md, right example {}: found {}", i + 1, said(&program.diagnostics)));
             }
@@ -119,4 +118,18 @@ fn every_code_has_a_golden() {
     let missing = ALL.iter().map(|code| code.id()).filter(|id| !is_shown(id));
     let missing = missing.filter(|id| NOT_SHOWN.iter().all(|(not_shown, _)| not_shown != id));
     none("codes that no golden shows", missing.map(str::to_owned).collect());
+}
+
+#[test]
+fn every_lint_is_in_the_guide_and_on_its_page() {
+    let guide = read("docs/src/guide/check.md");
+    let lints: Vec<(&str, &str)> =
+        lint::names().filter_map(|name| Some((name, ALL.iter().find(|code| lint::name(**code) == Some(name))?.id()))).collect();
+    let missing = lints.iter().filter(|(name, id)| !guide.contains(&format!("| `{name}` | {id} | ")));
+    none("lints without a row in docs/src/guide/check.md", missing.map(|(name, id)| format!("{id} {name}")).collect());
+    let rows = guide.lines().filter(|line| line.starts_with("| `") && line.contains("` | W0"));
+    let strange = rows.filter(|row| !lints.iter().any(|(name, id)| row.starts_with(&format!("| `{name}` | {id} | "))));
+    none("rows of docs/src/guide/check.md without a lint", strange.map(str::to_owned).collect());
+    let silent = ALL.iter().filter(|code| lint::name(**code).is_some_and(|name| !code.page().contains(&format!("`{name}`"))));
+    none("pages of lints that do not name them", silent.map(|code| code.id().to_owned()).collect());
 }
