@@ -748,4 +748,12 @@ mod tests {
             assert!(commands.is_subset(&shown), "{commands:?}");
         }
     }
+
+    #[test]
+    fn the_readme_names_all_commands() {
+        let readme = include_str!("../../README.md");
+        let names = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).filter(|name| *name != "help");
+        let missing: Vec<&str> = names.filter(|name| !readme.contains(&format!("`{name}`"))).collect();
+        assert!(missing.is_empty(), "README.md lacks {missing:?}");
+    }
 }
