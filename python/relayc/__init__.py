@@ -12,10 +12,11 @@
 from __future__ import annotations
 
 from . import ops, zoo
+from ._diagnostics import Diagnostic, Edit, Fix, Span
 from ._errors import RelayError
 from ._executable import Bench, Executable, Profile
 from ._images import read_image
-from ._module import Diagnostic, Edit, Fix, Module, Span, load, parse
+from ._module import Module, load, parse
 from ._params import import_mxnet, import_onnx, load_params, save_params
 from ._relayc import Port, __version__
 from ._values import Adt, Ref

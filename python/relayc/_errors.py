@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ._diagnostics import Diagnostic, diagnostic
+
 
 class TVMError(RuntimeError):
     """The base of the errors of TVM's API."""
@@ -18,6 +20,13 @@ class RelayError(DiagnosticError):
     """
 
     code: str = ""
+    # Lines of JSON and the messages as they are shown, from the native side.
+    _rendered: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """The errors, and the warnings that came with them: code, severity, message, places, notes and fixes of each."""
+        return [diagnostic(line, rendered) for line, rendered in self._rendered]
 
 
 # Tracebacks show the name by which it is imported.

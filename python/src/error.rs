@@ -2,19 +2,21 @@
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
+use pyo3::types::{PyTuple, PyType};
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
 use relayc_driver::error::Error;
 
 /// The exception for an error of the library. Its class is `relayc._errors.RelayError`, its argument the rendered message, `code` the
-/// code of the first error.
+/// code of the first error, `_rendered` each diagnostic as JSON and as text.
 pub(crate) fn raised(error: &Error) -> PyErr {
     Python::attach(|py| match class(py) {
         Ok(class) => {
             let raised = PyErr::from_type(class.clone(), in_python(&error.to_string()));
             // An exception without its code is still the right one.
             let _ = raised.value(py).setattr("code", error.code());
+            let rendered: Vec<(&str, String)> = error.rendered().map(|(json, text)| (json, in_python(text))).collect();
+            let _ = PyTuple::new(py, rendered).and_then(|rendered| raised.value(py).setattr("_rendered", rendered));
             raised
         }
         Err(missing) => missing,

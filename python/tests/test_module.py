@@ -40,6 +40,10 @@ def test_what_needs_a_sound_program_raises_the_rendered_message(use):
     with pytest.raises(relayc.RelayError, match="net.relay:1:42") as raised:
         getattr(relayc.parse(WRONG, "net.relay"), use)()
     assert raised.value.code == "E0204"
+    (error,) = [found for found in raised.value.diagnostics if found.is_error]
+    assert (error.severity, error.message, error.spans[0].line) == ("error", "there is no operator `nn.rulu`", 1)
+    assert error.fixes[0].edits[0].text == "nn.relu" and str(error) in str(raised.value)
+    assert pickle.loads(pickle.dumps(raised.value)).diagnostics == raised.value.diagnostics
 
 
 def test_text_without_and_with_types():
