@@ -65,7 +65,6 @@ class Executable:
     @property
     def fallbacks(self) -> list[str]:
         """The operators without a kernel, which are evaluated as the interpreter does."""
-    @property
     def text(self) -> str:
         """The text of the program; that of an artifact is the text it was built from."""
     def bench(self, *args: Any, seconds: float = 1.0, warmup: float = 0.2, **kwargs: Any) -> Bench:

@@ -318,7 +318,6 @@ impl Executable {
     }
 
     /// The text of the program; that of an artifact is the text it was built from.
-    #[getter]
     fn text(&self) -> String {
         match &self.source {
             Source::Program(made) => made.text_and_weights().0,

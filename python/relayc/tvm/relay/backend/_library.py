@@ -115,7 +115,7 @@ class Library(Module):
 
     def get_source(self, fmt: str = "") -> str:
         """The text of the program."""
-        return self.network.executable.text
+        return self.network.executable.text()
 
     def _write(self, file_name: str) -> None:
         """Writes a shared object with code for AVX2 and AVX-512, and with the constants."""
