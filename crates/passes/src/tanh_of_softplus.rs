@@ -9,7 +9,7 @@
 //!     →    divide(2t + s, 2t + s + 2r) with (s, r) = (1, t²) where %x >= 0, else (t², 1)
 //! ```
 
-use super::build::{args, dtype, value_of};
+use super::build::{ExprKey, args, dtype, value_of};
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use relayc_ir::tensor::Tensor;
@@ -55,7 +55,7 @@ fn softplus(module: &Module, cx: &PassCx, expr: ExprId) -> Option<ExprId> {
         let x = operand(module, cx, positive, &RELU)?;
         let exp = plus_one(module, cx, operand(module, cx, log, &LOG)?)?;
         let size = operand(module, cx, operand(module, cx, exp, &EXP)?, &NEGATIVE)?;
-        (operand(module, cx, size, &ABS)? == x).then_some(x)
+        (ExprKey::of(module, operand(module, cx, size, &ABS)?) == ExprKey::of(module, x)).then_some(x)
     })
 }
 
