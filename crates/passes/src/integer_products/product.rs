@@ -118,6 +118,7 @@ impl<'a> Products<'a> {
             }
             _ => return None,
         };
+        (!weights.ints.is_empty()).then_some(())?;
         let (q, shift) = self.unsigned.of(module, span, widened.q)?;
         let zero = Zero { number: widened.zero.number + shift, ..widened.zero };
         Some((Data { q, zero, scale }, weights))
