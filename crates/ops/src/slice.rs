@@ -313,9 +313,10 @@ fn strided_slice_onnx(cx: &mut OnnxCx) -> OnnxResult {
         if (begin, count, slice.stride) == (0, length, 1) {
             continue;
         }
+        // Before the first position there is no number: -1 is the last. Where nothing is taken, a walk back may begin there.
+        let begin = if count == 0 { 0 } else { begin };
         let end = count.saturating_mul(slice.stride).saturating_add(begin);
         starts.push(Dim::known(begin));
-        // Before the first position there is no number: -1 is the last.
         ends.push(Dim::known(if end < 0 { i64::MIN } else { end }));
         axes.push(slice.axis as i64);
         steps.push(slice.stride);
