@@ -447,7 +447,7 @@ impl Axis {
             }
             "asymmetric" => nearby(x / self.scale),
             "tf_half_pixel_for_nn" => nearby((x + 0.5) / self.scale),
-            "pytorch_half_pixel" if to == 1.0 => -0.5,
+            "pytorch_half_pixel" if to == 1.0 => 0.0,
             "half_pixel_symmetric" => {
                 let adjustment = self.to as f64 / to;
                 from / 2.0 * (1.0 - adjustment) + half

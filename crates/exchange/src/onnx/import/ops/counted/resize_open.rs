@@ -73,7 +73,7 @@ impl Numbers {
             "align_corners" => positions * (from - 1.0) / call2("maximum", to - 1.0, 1.0),
             "asymmetric" => positions / scale,
             "tf_half_pixel_for_nn" => (positions + 0.5) / scale,
-            "pytorch_half_pixel" => select(call2("greater", to, 1.0), half(), -0.5),
+            "pytorch_half_pixel" => select(call2("greater", to, 1.0), half(), 0.0),
             "half_pixel_symmetric" => from * 0.5 * (1.0 - to / (scale * from)) + half(),
             "half_pixel" => half(),
             other => return Err(refuse(format!("the coordinates `{other}` of an image of unknown size"))),
