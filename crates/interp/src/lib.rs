@@ -326,7 +326,10 @@ impl<'a> Interp<'a> {
     fn call_op(&mut self, expr: ExprId, op: relayc_ir::OpId, operands: &[&Value]) -> Result<Value, Failure> {
         check_deadline(self.module, self.ops, expr, &self.limits)?;
         let def = self.ops.def(op);
-        let args: Option<Vec<ArgValue>> = operands.iter().map(|value| arg_value(value)).collect();
+        let gives_nothing = self.module.types.as_tuple(self.module.ty(expr)).is_some_and(<[_]>::is_empty);
+        // What gives nothing, such as `memory.kill`, reads no cell, function or data.
+        let unread = || gives_nothing.then(|| ArgValue::Tuple(vec![]));
+        let args: Option<Vec<ArgValue>> = operands.iter().map(|value| arg_value(value).or_else(unread)).collect();
         let Some(args) = args else {
             // What gives a cell, a function or data its own type is a mere mark.
             if let [value] = operands

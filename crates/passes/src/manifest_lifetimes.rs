@@ -2,8 +2,7 @@
 //!
 //! `memory.kill(%x)` stands behind the last binding that reads `%x`; a variable that only one branch reads dies in that branch.
 //! Variables that name another one go first. The rewrite is sound because nothing that runs later reads the variable. Here, where
-//! nothing frees memory by hand, `memory.kill` of tensors runs and does nothing; that of functions, cells and data is for TVM's
-//! virtual machine only.
+//! nothing frees memory by hand, `memory.kill` runs and does nothing.
 //!
 //! ```text
 //! let %y = add(%x, %x);  %y    →    let %y = add(%x, %x);  let %_0 = memory.kill(%x);  %y
@@ -21,7 +20,6 @@ use rustc_hash::FxHashMap;
 pub(crate) const PASS: Pass = Pass {
     name: "manifest-lifetimes",
     doc: "Writes `memory.kill` behind the last use of each variable, for programs in A-normal form.",
-    keeps_answers: false,
     run: |module, cx| Ok(run(module, cx)),
     ..Pass::BASE
 };
