@@ -105,7 +105,8 @@ pub fn threads_of_environment(max: usize) -> Result<Option<usize>, String> {
 pub fn limits(max_memory: Option<u64>) -> Limits {
     let known = Limits::default();
     let max_live_bytes = max_memory.unwrap_or_else(sys::default_memory_limit);
-    Limits { max_tensor_bytes: max_live_bytes.min(known.max_tensor_bytes), max_live_bytes, ..known }
+    let max_tensor_bytes = max_live_bytes.min(known.max_tensor_bytes);
+    Limits { max_tensor_bytes, max_live_bytes, short_of_memory: sys::is_short_of_memory, ..known }
 }
 
 /// The result of a run.

@@ -416,12 +416,14 @@ impl Ready {
         if !session.run(in_time).map_err(|failure| failed(&failure))? {
             return Err(limits.out_of_time());
         }
+        let ports = &self.description.sizes[session.size()].outputs;
+        let bytes = (0..ports.len()).map(|at| session.output(at).len() as u64).sum();
+        compile::ask_for(bytes).map_err(|error| *error)?;
         let output = |(at, (port, &dtype)): (usize, (&Port, &DType))| {
             let shape: Vec<usize> = session.output_shape(at).iter().map(|&dim| dim as usize).collect();
             let tensor = Tensor::from_le_bytes(dtype, &shape, session.output(at));
             Ok((port.name.clone(), tensor.ok_or_else(|| impossible(&port.name))?))
         };
-        let ports = &self.description.sizes[session.size()].outputs;
         let outputs =
             ports.iter().zip(&self.results[session.size()]).enumerate().map(output).collect::<Result<_, Diagnostic>>()?;
         Ok(ArtifactRun { outputs, isa: session.isa(), threads: session.n_threads() })

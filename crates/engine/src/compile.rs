@@ -24,6 +24,7 @@ use relayc_exec::program::{self as jit, LoadError, Once, PlanSession, TraceCallb
 use relayc_exec::shared::Shared;
 use relayc_interp::{self as interp, Value};
 use relayc_ir::kernel::Target;
+use relayc_ir::tensor::size::has_memory;
 use relayc_ir::tensor::{Data, Tensor};
 use relayc_ir::types::{Ty, Types, checked_bytes, dims_of};
 use relayc_ir::{ConstId, ExprId, FuncId, Module};
@@ -465,6 +466,8 @@ impl Compiled {
     ) -> Result<Bound, Box<Diagnostic>> {
         let inputs: Vec<Cow<[u8]>> = tensors_in(args).into_iter().map(bytes).collect();
         let plan = &self.program.plan;
+        let bytes = plan.outputs.iter().map(|&id| plan.buffers[id].bytes()).fold(0, u64::saturating_add);
+        ask_for(bytes)?;
         let mut outputs: Vec<Output> = plan.outputs.iter().map(|&id| Output::of(&plan.buffers[id])).collect();
         self.run_session(session, &inputs, &mut outputs, before)?;
         let mut tensors = plan.outputs.iter().zip(outputs).map(|(&id, output)| output.into_tensor(&plan.buffers[id]));
@@ -555,6 +558,11 @@ impl Compiled {
         let plan = &self.program.plan;
         plan.outputs.iter().map(|&id| vec![0; plan.buffers[id].bytes() as usize]).collect()
     }
+}
+
+/// Asks the system for memory that is made at once. Errors: E0803.
+pub(crate) fn ask_for(bytes: u64) -> Result<(), Box<Diagnostic>> {
+    if has_memory(bytes) { Ok(()) } else { Err(Box::new(Trap::no_memory(bytes).into())) }
 }
 
 pub(crate) fn too_large(error: LoadError) -> Box<Diagnostic> {

@@ -44,6 +44,8 @@ pub struct Limits {
     pub deadline: Option<Instant>,
     /// Whether the run is to end, asked where the deadline is tested.
     pub interrupted: Option<fn() -> bool>,
+    /// Whether the system has no memory left, asked where the deadline is tested.
+    pub short_of_memory: fn() -> bool,
     /// The last operator or call that a run with a deadline started; shared by copies.
     pub under_way: CurrentCall,
 }
@@ -62,6 +64,7 @@ impl Default for Limits {
             max_calls: CALLS.get(),
             deadline: None,
             interrupted: None,
+            short_of_memory: || false,
             under_way,
         }
     }
@@ -415,10 +418,14 @@ impl<'a> Interp<'a> {
     }
 }
 
-/// Fails with E0805 at the next expression when the time is over, or the run is interrupted.
+/// Fails at the next expression with E0805 when the time is over or the run is interrupted, with E0803 when the system has no memory
+/// left.
 pub fn check_deadline(module: &Module, ops: &Table, expr: ExprId, limits: &Limits) -> Result<(), Box<Diagnostic>> {
     if limits.interrupted.is_some_and(|interrupted| interrupted()) {
         return Err(trapped(module, ops, expr, Trap::new(codes::E0805, "interrupted")));
+    }
+    if (limits.short_of_memory)() {
+        return Err(trapped(module, ops, expr, Trap::new(codes::E0803, "the system has no memory left")));
     }
     let Some(deadline) = limits.deadline else { return Ok(()) };
     let name = module.called_op(expr).map(|op| ops.def(op).name);

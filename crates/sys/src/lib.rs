@@ -30,7 +30,10 @@ use cursor::Cursor;
 pub use errors::{reason, unreadable};
 #[cfg(feature = "linux")]
 pub use memory::LargePages;
-pub use memory::{cores, default_memory_limit, give_back_code, give_back_free_memory, give_back_pages, own_process, peak_memory};
+pub use memory::{
+    cores, default_memory_limit, give_back_code, give_back_free_memory, give_back_pages, is_short_of_memory, own_process,
+    peak_memory,
+};
 pub use output::terminal_width;
 #[cfg(feature = "linux")]
 pub use private::{Identity, PrivateFolder};

@@ -13,7 +13,7 @@ use plain as system;
 #[cfg(feature = "linux")]
 pub use linux::LargePages;
 use std::fs::read_to_string;
-pub use system::{give_back_code, give_back_free_memory, give_back_pages, own_process};
+pub use system::{give_back_code, give_back_free_memory, give_back_pages, is_short_of_memory, own_process};
 
 /// Three quarters of the machine's memory, or of what the control group or the limit on addresses (`ulimit -v`) leaves if that is less;
 /// 16 GiB if none is known.

@@ -3,7 +3,8 @@
 use crate::bytes::Number;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs::read_to_string;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 
 /// Whether the process runs relayc's code only.
 static OWN: AtomicBool = AtomicBool::new(false);
@@ -14,15 +15,34 @@ static OWN: AtomicBool = AtomicBool::new(false);
 /// raises this bound to the largest block ever freed: later weights would share one heap, whose holes stay. Other allocators are
 /// left as they are.
 ///
-/// It also enables [`give_back_code`].
+/// It also enables [`give_back_code`], and keeps the reserve of [`LargePages`].
 pub fn own_process() {
     OWN.store(true, Relaxed);
+    // SAFETY: a new mapping, which nothing reads or writes.
+    let reserve = unsafe {
+        libc::mmap(
+            ptr::null_mut(),
+            RESERVED,
+            libc::PROT_NONE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if reserve != libc::MAP_FAILED {
+        RESERVE.store(reserve, Relaxed);
+    }
     #[cfg(target_env = "gnu")]
     // SAFETY: both only set numbers that the allocator reads later.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
         libc::mallopt(libc::M_TRIM_THRESHOLD, 1 << 20);
     }
+}
+
+/// Whether the system refused memory that the reserve of [`LargePages`] stood in for: what is under way is to end in order.
+pub fn is_short_of_memory() -> bool {
+    SHORT.load(Relaxed)
 }
 
 /// The bytes of addresses that the process may still take, if they are limited.
@@ -87,7 +107,21 @@ unsafe extern "C" fn give_back_parts(info: *mut libc::dl_phdr_info, _: usize, _:
 /// From how many bytes on a block has large pages.
 const LARGE: usize = 2 << 20;
 
+/// Addresses that are given up when the system refuses a small block.
+static RESERVE: AtomicPtr<libc::c_void> = AtomicPtr::new(ptr::null_mut());
+
+/// Their bytes: enough to end a step and to say why.
+const RESERVED: usize = 8 << 20;
+
+static SHORT: AtomicBool = AtomicBool::new(false);
+
+/// From how many bytes on a refused block is nobody's end: whoever makes one asks first.
+const ASKED: usize = 1 << 20;
+
 /// The allocator of a process that belongs to relayc: the system's, which asks for large pages where blocks are large.
+///
+/// A process whose allocation fails is ended at once. So the first small block that the system refuses takes the place of a reserve,
+/// and [`is_short_of_memory`] from then on.
 ///
 /// A page is cleared when it is touched for the first time, and that costs far less for one large page than for the 512 small ones in
 /// its place. Reading the weights of a network is mostly that.
@@ -98,12 +132,12 @@ pub struct LargePages;
 unsafe impl GlobalAlloc for LargePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
-        advised(unsafe { System.alloc(layout) }, layout.size())
+        given(layout.size(), || unsafe { System.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
-        advised(unsafe { System.alloc_zeroed(layout) }, layout.size())
+        given(layout.size(), || unsafe { System.alloc_zeroed(layout) })
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
@@ -113,8 +147,26 @@ unsafe impl GlobalAlloc for LargePages {
 
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
         // SAFETY: as the caller promises.
-        advised(unsafe { System.realloc(start, layout, bytes) }, bytes)
+        given(bytes, || unsafe { System.realloc(start, layout, bytes) })
     }
+}
+
+/// A block, if need be in the place of the reserve.
+fn given(bytes: usize, block: impl Fn() -> *mut u8) -> *mut u8 {
+    let start = block();
+    if start.is_null() && bytes < ASKED { in_reserve(block) } else { advised(start, bytes) }
+}
+
+#[cold]
+fn in_reserve(block: impl Fn() -> *mut u8) -> *mut u8 {
+    let reserve = RESERVE.swap(ptr::null_mut(), Relaxed);
+    if !reserve.is_null() {
+        SHORT.store(true, Relaxed);
+        // SAFETY: the mapping is the reserve's, which whoever took its address gives up once.
+        unsafe { libc::munmap(reserve, RESERVED) };
+    }
+    // Another thread may have given it up.
+    block()
 }
 
 /// Asks for large pages in a block; it is as good without them.

@@ -14,6 +14,11 @@ pub fn give_back_pages<T: Number>(_: &mut [T]) {}
 /// Lets go the pages of the program's own file, where the system maps them again: here they stay.
 pub fn give_back_code() {}
 
+/// Whether the system refused memory, and what is under way is to end in order: here nobody knows.
+pub fn is_short_of_memory() -> bool {
+    false
+}
+
 /// The bytes of addresses that the process may still take: here nobody is asked.
 pub(super) fn free_addresses() -> Option<u64> {
     None
