@@ -147,9 +147,7 @@ impl TargetCode {
         match Part::of(program, &mut module, &request.entry, request, settings) {
             Ok(part) => Ok(TargetCode::whole(part, vec![])),
             Err(NoPart::Wrong(diagnostics)) => Err(diagnostics),
-            Err(NoPart::Not(NotCompiled::TooLarge)) => {
-                Err(vec![refused::not_compiled(program, &request.entry, NotCompiled::TooLarge)])
-            }
+            Err(NoPart::Not(NotCompiled::TooLarge)) => Err(vec![refused::not_compiled(&request.entry, NotCompiled::TooLarge)]),
             Err(NoPart::Not(_)) => match bounded::of(program, request, settings)? {
                 Some(code) => Ok(code),
                 None => control::followed(program, program.module.clone(), request, settings),

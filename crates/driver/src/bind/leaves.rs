@@ -65,12 +65,12 @@ impl Leaf {
     }
 
     /// The axes whose sizes are not known.
-    pub fn open_axes(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn open_axes(&self) -> impl Iterator<Item = usize> {
         self.dims.iter().enumerate().filter(|(_, dim)| dim.value().is_none()).map(|(axis, _)| axis)
     }
 
     /// A dimension as `--set` names it: by its size, if it is one with a name.
-    pub fn settable(&self, axis: usize) -> String {
+    pub(crate) fn settable(&self, axis: usize) -> String {
         let name = self.dims.get(axis).map_or(String::new(), Dim::to_string);
         if is_size_name(&name) { name } else { format!("{}.{axis}", self.shown()) }
     }

@@ -44,7 +44,7 @@ pub(super) fn of(program: &Program, request: &Request, settings: &Settings) -> R
         Err(NoPart::Not(NotCompiled::ControlFlow)) => {
             control::followed(program, module, request, settings).map(|code| Some(TargetCode { open, ..code }))
         }
-        Err(NoPart::Not(reason)) => Err(vec![refused::not_compiled(program, &request.entry, reason)]),
+        Err(NoPart::Not(reason)) => Err(vec![refused::not_compiled(&request.entry, reason)]),
     }
 }
 

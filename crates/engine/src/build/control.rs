@@ -29,7 +29,7 @@ pub(super) fn followed(
     let inputs = inputs(program, &request.entry)?;
     let partitioned = Partitioned::of(module, &request.entry, settings).map_err(|refused| match refused {
         Refused::Wrong(diagnostic) => one(*diagnostic),
-        Refused::Not(reason) => one(refused::not_compiled(program, &request.entry, reason)),
+        Refused::Not(reason) => one(refused::not_compiled(&request.entry, reason)),
     })?;
     let Partitioned { module, lowered, entry, .. } = &partitioned;
     let mut parts = Parts { program, request, settings, partitioned: &partitioned, made: vec![], known: FxHashMap::default() };
@@ -40,9 +40,9 @@ pub(super) fn followed(
     Ok(TargetCode { parts: parts.made, flow, constants: partitioned.module.consts, open: vec![] })
 }
 
-/// The types of the inputs. Errors: E0603 if a size is open or an input holds no tensors.
+/// The types of the inputs, whose sizes are known. Errors: E0603 if one holds no tensors.
 fn inputs(program: &Program, entry: &str) -> Result<Vec<TensorType>, Vec<Diagnostic>> {
-    let not = |reason| vec![refused::not_compiled(program, entry, reason)];
+    let not = |reason| vec![refused::not_compiled(entry, reason)];
     let found = run::entry(&program.module, entry).map_err(|error| vec![error])?;
     let mut inputs = vec![];
     for slot in &found.slots {

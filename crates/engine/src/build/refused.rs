@@ -3,10 +3,9 @@
 use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{count, join_words};
-use relayc_driver::{Program, run};
+use relayc_driver::Program;
 use relayc_exec::plan::NotCompiled;
 use relayc_ir::{ExprId, Module};
-use rustc_hash::FxHashSet;
 
 /// Maximum number of places shown; notes count the others.
 const MOST: usize = 20;
@@ -27,15 +26,8 @@ pub(crate) fn no_kernels(program: &Program, module: &Module, entry: &str, withou
 }
 
 /// A program that has an input which no artifact takes, or a tensor that no machine can hold.
-pub(crate) fn not_compiled(program: &Program, entry: &str, reason: NotCompiled) -> Diagnostic {
-    let mut diagnostic = Diagnostic::new(codes::E0603, format!("`@{entry}` cannot be built: {}", reason.text()));
-    if reason == NotCompiled::UnknownShape {
-        for (name, axis, setting) in open(program, entry) {
-            diagnostic = diagnostic.help(format!("axis {axis} of `%{name}` is open: `--set {setting}=1`, or another size"));
-        }
-        diagnostic = diagnostic.note("an artifact has code for shapes that are known: `--sizes` names several");
-    }
-    diagnostic
+pub(crate) fn not_compiled(entry: &str, reason: NotCompiled) -> Diagnostic {
+    Diagnostic::new(codes::E0603, format!("`@{entry}` cannot be built: {}", reason.text()))
 }
 
 /// A program with an expression that is not built. `module` is that of the expression.
@@ -43,17 +35,6 @@ pub(crate) fn obstacle(program: &Program, module: &Module, entry: &str, expr: Ex
     let diagnostic = Diagnostic::new(codes::E0603, format!("`@{entry}` cannot be built: {words}"));
     shown(program, diagnostic, vec![(module.exprs[expr].span, words.to_owned())])
         .help("`relayc run` interprets what is not compiled")
-}
-
-/// The dynamic dimensions of parameters, each with what sets it. A size that several have is said once.
-fn open(program: &Program, entry: &str) -> Vec<(String, usize, String)> {
-    let types = &program.module.types;
-    let Ok(entry) = run::entry(&program.module, entry) else { return vec![] };
-    let leaves = entry.slots.iter().filter_map(|slot| super::leaves::leaves(&slot.name, slot.ty, types).ok()).flatten();
-    let axes =
-        leaves.flat_map(|leaf| leaf.open_axes().map(|axis| (leaf.name.clone(), axis, leaf.settable(axis))).collect::<Vec<_>>());
-    let mut said = FxHashSet::default();
-    axes.filter(|(_, _, setting)| said.insert(setting.clone())).take(MOST).collect()
 }
 
 /// Labels at places, in text order, each once; the message covers those without a place.

@@ -52,23 +52,27 @@ fn wrong(setting: &str, words: &str) -> Diagnostic {
         .help("`--sizes data.0=1,4,8` does so for axis 0 of the parameter `data`")
 }
 
-/// The program at a size. Errors: E0706 for an unknown size, E0707 if it has no types with it, and those of [`to_inputs`].
+/// The program at a size. Errors: E0704 for a size without a number, E0706 for an unknown one, E0707 if it has no types with them, and
+/// those of [`to_inputs`].
 pub(crate) fn at(program: &Program, entry: &str, settings: &[String]) -> Result<Program, Vec<Diagnostic>> {
+    let names = program.module.size_names();
+    let mut known: Vec<&str> = names.values().copied().collect();
+    known.sort_unstable();
+    require_known("--sizes", settings, &known).map_err(|error| vec![error])?;
+    require_open(program, entry, settings).map_err(|error| vec![error])?;
     let mut sized = program.clone();
-    if !settings.is_empty() {
-        let names = program.module.size_names();
-        let mut known: Vec<&str> = names.values().copied().collect();
-        known.sort_unstable();
-        require_known("--sizes", settings, &known).map_err(|error| vec![error])?;
-        require_open(program, entry, settings).map_err(|error| vec![error])?;
-        to_inputs(&mut sized, entry, &Requests { set: settings.to_vec(), ..Requests::default() })?;
-        if is_open(&sized, entry)? {
-            let settings = settings.join(" ");
-            return Err(vec![
-                Diagnostic::new(codes::E0707, format!("the program has no types with `{settings}`"))
-                    .help("`relayc check --set` says where its shapes disagree"),
-            ]);
-        }
+    let with_note = |error: Diagnostic| {
+        let is_size = error.code == codes::E0704;
+        if is_size { error.note("an artifact has code for shapes that are known: `--sizes` names several") } else { error }
+    };
+    to_inputs(&mut sized, entry, &Requests { set: settings.to_vec(), ..Requests::default() })
+        .map_err(|errors| errors.into_iter().map(with_note).collect::<Vec<_>>())?;
+    if is_open(&sized, entry)? {
+        let settings = settings.join(" ");
+        return Err(vec![
+            Diagnostic::new(codes::E0707, format!("the program has no types with `{settings}`"))
+                .help("`relayc check --set` says where its shapes disagree"),
+        ]);
     }
     Ok(sized)
 }
