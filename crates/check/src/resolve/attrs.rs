@@ -1,6 +1,6 @@
 //! Checks attributes of calls against the operator's schema (language 2.1), and reads attributes of functions.
 
-use super::errors::Unwritten;
+use super::missing::{self, Unwritten};
 use super::{Resolver, errors, signature};
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
@@ -30,6 +30,12 @@ pub(super) type KnownAttrs<'a> = FxHashMap<(OpId, &'a str), (Box<[AttrValue]>, B
 /// A place so many bytes further on, with overflow.
 fn moved(span: Span, by: u32) -> Span {
     Span { start: span.start.wrapping_add(by), end: span.end.wrapping_add(by), ..span }
+}
+
+/// Where another attribute of a call can be written, and what stands before it.
+pub(super) fn end(ast: &ast::Ast, call: Span) -> (Span, &'static str) {
+    let before = ast.text(call).strip_suffix(')').unwrap_or("").trim_end();
+    (Span { start: call.end - 1, end: call.end - 1, ..call }, if before.ends_with(['(', ',']) { "" } else { ", " })
 }
 
 impl Resolver<'_> {
@@ -138,7 +144,7 @@ impl Resolver<'_> {
         let meant = wrong.flat_map(|report| &report.helps).flat_map(|help| &help.edits);
         let meant: Vec<String> = meant.map(|edit| edit.text.clone()).collect();
         failed |= !meant.is_empty();
-        let missing: Vec<&Field> = schema
+        let lacking: Vec<&Field> = schema
             .fields
             .iter()
             .zip(&values)
@@ -146,10 +152,7 @@ impl Resolver<'_> {
             .filter(|((f, v), s)| v.is_none() && s.is_none() && !meant.iter().any(|name| name == f.name))
             .map(|((f, _), _)| f)
             .collect();
-        if !missing.is_empty() {
-            let before = self.ast.text(call).strip_suffix(')').unwrap_or("").trim_end();
-            let separator = if before.ends_with(['(', ',']) { "" } else { ", " };
-            let end = Span { start: call.end - 1, end: call.end - 1, ..call };
+        if !lacking.is_empty() {
             // `None` says that an operand tells it, which only the form for open shapes has.
             let dynamic = self.ops.find(&format!("dyn.{name}")).and_then(|op| self.ops.args(op)).unwrap_or_default();
             let none = |field: &Field| attr_value(field.kind, &AttrValue::None);
@@ -165,7 +168,7 @@ impl Resolver<'_> {
             let first = self.ast.text(Span { start: op_span.end, ..call }).trim_start_matches(['(', ' ']);
             let number = first.split([',', ')']).next().unwrap_or_default().trim();
             let dtype = if number.parse::<i64>().is_ok() { "int32" } else { "float32" };
-            let report = errors::missing_attrs(name, &missing, (&unwritten, dtype), op_span, (end, separator));
+            let report = missing::missing_attrs(name, &lacking, (&unwritten, dtype), op_span, end(self.ast, call));
             self.diagnostics.push(report);
         }
         let values: Option<Box<[AttrValue]>> = values.into_iter().collect();

@@ -88,18 +88,6 @@ pub(super) fn compared_binding(name: &str, place: Span, sign: Span) -> Diagnosti
         .certain()
 }
 
-/// The help for a call with as many arguments as the form of its operator for computed shapes has.
-pub(super) fn computed_shape(report: &mut Diagnostic, dynamic: &str, signature: &str) {
-    report.helps.clear();
-    let title = format!("what is computed is an argument of `{dynamic}({signature})`");
-    *report = report.clone().fix(title, report.span(), dynamic);
-}
-
-/// What a report of missing attributes says of another number of arguments.
-pub(super) fn also_arguments(op: &str, args: &str, n: (usize, usize)) -> String {
-    format!("it takes {}, `{op}({args})`, found {}", count(n.0, "argument"), n.1)
-}
-
 pub(super) fn foreign_graph(name: &str, span: Span, value: Span) -> Diagnostic {
     Diagnostic::new(codes::W0002, format!("`{name}` is a graph variable of another function"))
         .at(span, "used here")
@@ -473,63 +461,6 @@ pub(super) fn left_out_once(mut report: Diagnostic, old: &OldCall) -> Diagnostic
         false => format!("write the call as TVM 0.{} meant it", old.until),
     };
     report.fix_all(title, old.edits.clone()).certain()
-}
-
-/// What else says the value of an attribute that has to be written.
-pub(super) enum Unwritten {
-    /// An argument of the same name.
-    Argument,
-    /// `None`, by which it is found out.
-    None,
-    Nothing,
-}
-
-/// `op` is where the operator's name stands, `end` where attributes can be written, after `separator`; `dtype` is that of the first
-/// argument if it is a number.
-pub(super) fn missing_attrs(
-    name: &str,
-    fields: &[&Field],
-    (unwritten, dtype): (&dyn Fn(&str) -> Unwritten, &str),
-    op: Span,
-    (end, separator): (Span, &str),
-) -> Diagnostic {
-    let names: Vec<String> = fields.iter().map(|field| format!("`{}`", field.name)).collect();
-    let (noun, verb) = if names.len() == 1 { ("attribute", "is") } else { ("attributes", "are") };
-    let message = format!("`{name}`: the {noun} {} {verb} missing", join_words(&names, "and"));
-    let all = join_words(&names, "and");
-    let mut diagnostic = Diagnostic::new(codes::E0402, message).at(op, format!("needs {all}"));
-    if fields.iter().all(|field| matches!(field.kind, Kind::Expr)) {
-        let none = fields.iter().map(|field| format!("{}=None", field.name)).collect::<Vec<_>>().join(", ");
-        let title = format!("add `{none}`, which leaves it to the arguments");
-        return diagnostic.fix(title, end, format!("{separator}{none}"));
-    }
-    if fields.iter().all(|field| matches!(field.kind, Kind::Expr | Kind::DType)) && fields.len() > 1 {
-        let value = |field: &&Field| match field.kind {
-            Kind::DType => format!("{}=\"{dtype}\"", field.name),
-            _ => format!("{}=None", field.name),
-        };
-        let all = fields.iter().map(value).collect::<Vec<_>>().join(", ");
-        return diagnostic.fix(format!("add `{all}`: `None` leaves it to the arguments"), end, format!("{separator}{all}"));
-    }
-    for field in fields {
-        let name = field.name;
-        let value = field.kind.words().trim_end_matches(" or `None`");
-        diagnostic = match field.kind {
-            Kind::Ints | Kind::OptInt | Kind::IntsOrNone | Kind::OptInts if matches!(unwritten(name), Unwritten::Argument) => {
-                let value = if matches!(field.kind, Kind::Ints) { "[]" } else { "None" };
-                let title = format!("add `{name}={value}`: the argument says it");
-                diagnostic.fix(title, end, format!("{separator}{name}={value}"))
-            }
-            // `None` says "find it out yourself", which is what was meant by saying nothing.
-            Kind::IndexExpr | Kind::OptInt | Kind::IntsOrNone | Kind::OptInts if matches!(unwritten(name), Unwritten::None) => {
-                let title = format!("add `{name}=None`, or {value}");
-                diagnostic.fix(title, end, format!("{separator}{name}=None"))
-            }
-            Kind::DType => diagnostic.help(format!("add `{name}=\"float32\"`, or another dtype in quotes")),
-            _ => diagnostic.help(format!("add `{name}=…`, {value}")),
-        };
-    }
-    diagnostic
 }
 
 fn not_of_kind(op: &str, field: &Field, text: &str, span: Span) -> Diagnostic {

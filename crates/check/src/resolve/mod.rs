@@ -10,6 +10,7 @@ mod errors;
 mod forward;
 mod mention;
 mod meta;
+mod missing;
 mod names;
 mod renamed;
 mod scope;
@@ -24,7 +25,7 @@ pub use mention::{Meaning, Mention};
 use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::SpellingSearch;
-use relayc_ir::attrs::{Arg, OpTable};
+use relayc_ir::attrs::{Arg, Field, OpTable};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::Ty;
 use relayc_ir::{self as ir, AdtId, ExprKind, FuncId, Global, Module, Operand, Root, VarId};
@@ -485,6 +486,7 @@ impl<'a> Resolver<'a> {
         let n_reports = self.diagnostics.len();
         let kind = self.module.exprs[callee.expr].kind;
         let is_misplaced = matches!(kind, ExprKind::Op(op) if self.misplaced(op, callee.span, written, attrs));
+        let given = attrs;
         let attrs = match kind {
             _ if is_misplaced => None,
             ExprKind::Error => None,
@@ -514,25 +516,30 @@ impl<'a> Resolver<'a> {
             });
             return self.push_new(span, ExprKind::Error);
         }
-        if is_misplaced || self.lacks_both(kind, written.len(), n_reports) {
+        if is_misplaced || self.lacks_both(kind, (span, written.len(), given), n_reports) {
             return self.push_new(span, ExprKind::Error);
         }
         self.push_new(span, ExprKind::Call { callee: callee.expr, args, attrs });
     }
 
     /// Whether a call lacks attributes, which has been reported, and has another number of arguments: the report says both.
-    fn lacks_both(&mut self, callee: ExprKind, n_args: usize, n_reports: usize) -> bool {
+    fn lacks_both(&mut self, callee: ExprKind, call: (Span, usize, ast::List<ast::Attr>), n_reports: usize) -> bool {
         let ExprKind::Op(op) = callee else { return false };
+        let (span, n_args, written) = call;
         let Some(args) = self.ops.args(op).filter(|args| args.len() != n_args) else { return false };
         let name = self.ops.name(op);
         let found = self.diagnostics.get_mut(n_reports..).unwrap_or_default();
         let Some(report) = found.iter_mut().find(|report| report.code == codes::E0402) else { return false };
-        report.notes.push(errors::also_arguments(name, &signature(Some(args)), (args.len(), n_args)));
+        report.notes.push(missing::also_arguments(name, &signature(Some(args)), (args.len(), n_args)));
         let dynamic = self.ops.find(&format!("dyn.{name}"));
         if let Some((dynamic, args)) =
             dynamic.and_then(|op| Some((op, self.ops.args(op)?))).filter(|(_, args)| args.len() == n_args)
         {
-            errors::computed_shape(report, self.ops.name(dynamic), &signature(Some(args)));
+            let is_written = |name: &str| self.ast.items(written).iter().any(|attr| self.ast.text(attr.key) == name);
+            let fields = self.ops.schema(dynamic).map_or(&[][..], |schema| schema.fields);
+            let lacking: Vec<&Field> = fields.iter().filter(|field| field.default.is_none() && !is_written(field.name)).collect();
+            let form = (self.ops.name(dynamic), &*signature(Some(args)));
+            missing::computed_shape(report, form, &lacking, attrs::end(self.ast, span));
         }
         true
     }
