@@ -29,8 +29,12 @@ fn in_python(text: &str) -> String {
     text.split_inclusive('\n').map(|line| if said(line) { options_of_python(line) } else { line.to_owned() }).collect()
 }
 
-/// A line with options of Python; every second part between backticks is code.
+/// A line with options of Python; every second part between backticks is code. A line of nothing but sizes is code as it is.
 fn options_of_python(line: &str) -> String {
+    if let Some((start, sizes)) = line.split_once("= help: --set ") {
+        let sizes: Vec<String> = sizes.trim_end().split(" --set ").map(|size| format!("\"{size}\"")).collect();
+        return format!("{start}= help: set=[{}]{}", sizes.join(", "), if line.ends_with('\n') { "\n" } else { "" });
+    }
     let parts = line.split('`').enumerate().map(|(at, part)| match part.split_once(' ').unwrap_or((part, "")) {
         _ if at % 2 == 0 => part.replace("--set names", "set names").replace("--sizes names", "sizes names"),
         ("--entry", name) => format!("entry=\"{name}\""),
